@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Copyright The fairlead Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# What the scripts in hack/ share. Source it; it leaves the caller at the root of the repository.
+
+set -o errexit
+set -o nounset
+set -o pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "${ROOT}"
+
+# The Kubernetes line is always explicit; the Makefile passes it on.
+LINE=${LINE:-v1.37}
+export LINE ROOT
+
+# fail prints one line that says what to do, and ends the script.
+fail() {
+  echo "fairlead: $*" >&2
+  exit 1
+}
+
+# need TOOL HINT: fails with the hint where a tool is missing.
+need() {
+  command -v "$1" >/dev/null 2>&1 || fail "$1 is missing: $2"
+}
+
+# say prints progress.
+say() {
+  echo "fairlead: $*" >&2
+}
+
+# patchset runs hack/patchset, built once.
+patchset() {
+  need go "install Go 1.26 or newer from your distribution or https://go.dev/dl"
+  need git "install git"
+  go build -C hack/patchset -o "${ROOT}/_output/bin/patchset" .
+  "${ROOT}/_output/bin/patchset" --root "${ROOT}" "$@"
+}
+
+# in_copy SCRIPT...: runs scripts of hack/ in a copy of the tree, so that a verify script changes nothing. The copy
+# is in ${COPY} afterwards and goes away with the script.
+in_copy() {
+  COPY=$(mktemp -d "${TMPDIR:-/tmp}/fairlead-verify.XXXXXX")
+  trap 'rm -rf "${COPY}"' EXIT
+  # What git knows or would add, as it is in the work tree, plus the stage and the built tools.
+  git ls-files --cached --others --exclude-standard -z | while IFS= read -r -d '' f; do
+    if [[ -e ${f} ]]; then printf '%s\0' "${f}"; fi
+  done | tar --null --files-from=- --create --file=- | tar -x -C "${COPY}" -f -
+  mkdir -p "${COPY}/staging/src"
+  cp -a "staging/src/${LINE}" "${COPY}/staging/src/"
+  local script
+  for script in "$@"; do
+    "${COPY}/hack/${script}" || return 1
+  done
+}

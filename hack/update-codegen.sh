@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Copyright The fairlead Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# Generates everything that is generated from the types in pkg/apis/apiextensions and from the patched types in
+# staging/src: deepcopy, conversion, protobuf, OpenAPI, apply configurations. What lands in staging/src is exported
+# to the generated patch of its module afterwards.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+need protoc "install it with: apt-get install protobuf-compiler"
+patchset stage --line "${LINE}"
+
+BIN=${ROOT}/_output/bin/codegen
+say "building the generators"
+mkdir -p "${BIN}"
+go build -C hack/tools/codegen -o "${BIN}/" tool
+export PATH=${BIN}:${PATH}
+
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/fairlead-codegen.XXXXXX")
+trap 'rm -rf "${WORK}"' EXIT
+
+OURS=github.com/fairlead-dev/fairlead/pkg
+UPSTREAM=k8s.io/apiextensions-apiserver/pkg
+STAGED=staging/src/${LINE}/k8s.io/apiextensions-apiserver
+OUR_HEADER=hack/boilerplate.go.txt
+UPSTREAM_HEADER=${STAGED}/hack/boilerplate.go.txt
+
+LINT=(--lint-rules known-tags-only,require-explicit-disablement)
+VERSIONS=("${UPSTREAM}/apis/apiextensions/v1" "${UPSTREAM}/apis/apiextensions/v1beta1")
+
+say "deepcopy"
+deepcopy-gen --output-file zz_generated.deepcopy.go --go-header-file "${OUR_HEADER}" "${OURS}/apis/apiextensions"
+deepcopy-gen --output-file zz_generated.deepcopy.go --go-header-file "${UPSTREAM_HEADER}" "${LINT[@]}" \
+  "${UPSTREAM}/apis/apiextensions" "${VERSIONS[@]}"
+
+say "conversion"
+conversion-gen --output-file zz_generated.conversion.go --go-header-file "${UPSTREAM_HEADER}" "${LINT[@]}" "${VERSIONS[@]}"
+
+# protoc wants one tree in which every package lies at its import path.
+say "protobuf"
+PROTO=${WORK}/proto
+mkdir -p "${PROTO}/k8s.io" "${PROTO}/github.com/fairlead-dev/fairlead/pkg" "${PROTO}/github.com/gogo"
+ln -s "${ROOT}/${STAGED}" "${PROTO}/k8s.io/apiextensions-apiserver"
+ln -s "${ROOT}/pkg/apis" "${PROTO}/github.com/fairlead-dev/fairlead/pkg/apis"
+ln -s "$(go list -m -f '{{.Dir}}' k8s.io/apimachinery)" "${PROTO}/k8s.io/apimachinery"
+GOGO=$(go list -C hack/tools/codegen -m -f '{{.Dir}}' github.com/gogo/protobuf)
+ln -s "${GOGO}" "${PROTO}/github.com/gogo/protobuf"
+
+# protobuf HEADER PACKAGES: a package with a leading "-" is only imported.
+protobuf() {
+  go-to-protobuf --go-header-file "$1" --output-dir "${PROTO}" \
+    --proto-import "${PROTO}" --proto-import "${GOGO}/protobuf" \
+    --apimachinery-packages "-k8s.io/apimachinery/pkg/util/intstr,-k8s.io/apimachinery/pkg/api/resource,-k8s.io/apimachinery/pkg/runtime/schema,-k8s.io/apimachinery/pkg/runtime,-k8s.io/apimachinery/pkg/apis/meta/v1" \
+    --packages "$2"
+}
+protobuf "${OUR_HEADER}" "${OURS}/apis/apiextensions"
+# Upstream's header for these files is the one of its other generated files without the year.
+sed -E '2s/ [0-9]{4} / /' "${UPSTREAM_HEADER}" >"${WORK}/header.txt"
+protobuf "${WORK}/header.txt" "-${OURS}/apis/apiextensions,${UPSTREAM}/apis/apiextensions/v1,${UPSTREAM}/apis/apiextensions/v1beta1"
+
+say "openapi"
+openapi-gen --output-file zz_generated.openapi.go --go-header-file "${OUR_HEADER}" \
+  --output-dir pkg/generated/openapi --output-pkg "${OURS}/generated/openapi" \
+  --output-model-name-file zz_generated.model_name.go --report-filename "${WORK}/violations" \
+  "${OURS}/apis/apiextensions"
+[[ ! -s ${WORK}/violations ]] || fail "API rule violations: $(cat "${WORK}/violations")"
+
+# The apply configurations of our types are made beside upstream's, since only what a type with a client reaches is
+# made at all; only ours are kept. Upstream's then refer to them.
+say "apply configurations"
+go run ./hack/models-schema >"${WORK}/models.json"
+applyconfiguration-gen --go-header-file "${OUR_HEADER}" --openapi-schema "${WORK}/models.json" \
+  --output-dir "${WORK}/applyconfiguration" --output-pkg "${OURS}/client/applyconfiguration" \
+  "${UPSTREAM}/apis/apiextensions/v1" "${OURS}/apis/apiextensions"
+rm -rf pkg/client/applyconfiguration
+mkdir -p pkg/client/applyconfiguration/apis
+cp -r "${WORK}/applyconfiguration/apis/apiextensions" pkg/client/applyconfiguration/apis/
+
+external=()
+for file in pkg/client/applyconfiguration/apis/apiextensions/*.go; do
+  type=$(sed -nE 's/^type (\w+)ApplyConfiguration struct.*/\1/p' "${file}")
+  external+=("${OURS}/apis/apiextensions.${type}:${OURS}/client/applyconfiguration/apis/apiextensions")
+done
+applyconfiguration-gen --go-header-file "${UPSTREAM_HEADER}" --openapi-schema "${WORK}/models.json" "${LINT[@]}" \
+  --output-dir "${STAGED}/pkg/client/applyconfiguration" --output-pkg "${UPSTREAM}/client/applyconfiguration" \
+  --external-applyconfigurations "$(IFS=,; echo "${external[*]}")" "${VERSIONS[@]}"
+
+say "exporting the generated patches"
+patchset export --line "${LINE}"

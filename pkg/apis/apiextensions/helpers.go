@@ -1,0 +1,34 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiextensions
+
+// IsEnabled tells the effective state of a feature gate by itself (rule C1), leaving aside the gates of
+// enclosing fields (rule C8).
+func (g *CustomResourceDefinitionFeatureGate) IsEnabled() bool {
+	switch {
+	case g.PreRelease == PreReleaseStable:
+		return true
+	case g.Enabled != nil:
+		return *g.Enabled
+	case g.Default != nil:
+		return *g.Default
+	default:
+		return g.PreRelease == PreReleaseBeta
+	}
+}
+
+// IsUndefined tells whether the gate consists of a name and enabled alone, and so guards nothing: what remains
+// of a gate under server-side apply when its author removes it while an administrator owns enabled (rule C4).
+func (g *CustomResourceDefinitionFeatureGate) IsUndefined() bool {
+	return g.Enabled != nil && g.Default == nil && g.PreRelease == "" &&
+		g.FieldDeprecationWarning == nil && len(g.FieldPaths) == 0
+}
+
+// QualifiedName is how warnings name the gate: with the component in front where there is one (rule G10).
+func (gs *CustomResourceDefinitionFeatureGates) QualifiedName(g *CustomResourceDefinitionFeatureGate) string {
+	if gs.Component == nil || *gs.Component == "" {
+		return g.Name
+	}
+	return *gs.Component + "/" + g.Name
+}

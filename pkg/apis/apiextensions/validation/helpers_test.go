@@ -1,0 +1,214 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"testing"
+
+	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+)
+
+var specPath = field.NewPath("spec")
+
+// richSchema has every kind of place that a path can lead to.
+const richSchema = `
+type: object
+required: [mandatory]
+properties:
+  apiVersion: {type: string}
+  kind: {type: string}
+  metadata: {type: object}
+  mandatory: {type: string}
+  status:
+    type: object
+    properties:
+      phase: {type: string}
+  spec:
+    type: object
+    required: [type, absent]
+    properties:
+      type: {type: string}
+      replicas: {type: integer, default: 1}
+      size: {x-kubernetes-int-or-string: true}
+      label: {type: string, nullable: true}
+      enabled: {type: boolean}
+      ratio: {type: number}
+      a.b: {type: string}
+      it's: {type: string}
+      foo:
+        type: object
+        nullable: true
+        properties:
+          bar: {type: string}
+          metadata: {type: string}
+      map:
+        type: object
+        additionalProperties:
+          type: object
+          required: [must]
+          properties:
+            must: {type: string}
+            may: {type: string}
+      maps:
+        type: object
+        additionalProperties:
+          type: object
+          additionalProperties:
+            type: object
+            properties:
+              leaf: {type: string}
+      anything:
+        type: object
+        additionalProperties: true
+      strings:
+        type: object
+        additionalProperties: {type: string}
+      containers:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name, protocol]
+        items:
+          type: object
+          required: [name, image]
+          properties:
+            name: {type: string}
+            protocol: {type: string, default: TCP}
+            image: {type: string}
+            debug: {type: string}
+            sub:
+              type: object
+              properties:
+                name: {type: string}
+            ports:
+              type: array
+              x-kubernetes-list-type: map
+              x-kubernetes-list-map-keys: [port]
+              items:
+                type: object
+                required: [port]
+                properties:
+                  port: {type: integer}
+                  host: {type: string}
+      unset:
+        type: array
+        items: {type: object, properties: {a: {type: string}}}
+      atomic:
+        type: array
+        x-kubernetes-list-type: atomic
+        items: {type: object, properties: {a: {type: string}}}
+      set:
+        type: array
+        x-kubernetes-list-type: set
+        items: {type: string}
+      free:
+        type: object
+        x-kubernetes-preserve-unknown-fields: true
+        required: [needed]
+        properties:
+          known:
+            type: object
+            properties:
+              a: {type: string}
+          list:
+            type: array
+            items: {type: string}
+      freeList:
+        type: array
+        x-kubernetes-preserve-unknown-fields: true
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name]
+        items:
+          type: object
+          required: [name]
+          properties:
+            name: {type: string}
+      freeMap:
+        type: object
+        x-kubernetes-preserve-unknown-fields: true
+        additionalProperties:
+          type: object
+          properties:
+            a: {type: string}
+      untyped:
+        x-kubernetes-preserve-unknown-fields: true
+      template:
+        type: object
+        x-kubernetes-embedded-resource: true
+        x-kubernetes-preserve-unknown-fields: true
+        properties:
+          spec:
+            type: object
+            properties:
+              a: {type: string}
+              inner:
+                type: object
+                x-kubernetes-embedded-resource: true
+                x-kubernetes-preserve-unknown-fields: true
+      templates:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [id]
+        items:
+          type: object
+          x-kubernetes-embedded-resource: true
+          x-kubernetes-preserve-unknown-fields: true
+          required: [id]
+          properties:
+            id: {type: string}
+`
+
+// schemaOf makes a schema from YAML. It may be called from fuzz targets.
+func schemaOf(t testing.TB, text string) *apiextensions.JSONSchemaProps {
+	t.Helper()
+	var external apiextensionsv1.JSONSchemaProps
+	if err := yaml.UnmarshalStrict([]byte(text), &external); err != nil {
+		t.Fatalf("schema: %v", err)
+	}
+	return internalSchema(t, &external)
+}
+
+func internalSchema(t testing.TB, external *apiextensionsv1.JSONSchemaProps) *apiextensions.JSONSchemaProps {
+	t.Helper()
+	internal := &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(external, internal, nil); err != nil {
+		t.Fatalf("schema: %v", err)
+	}
+	return internal
+}
+
+// gatesOf makes feature gates from YAML.
+func gatesOf(t testing.TB, text string) *fairlead.CustomResourceDefinitionFeatureGates {
+	t.Helper()
+	gates := &fairlead.CustomResourceDefinitionFeatureGates{}
+	if err := yaml.UnmarshalStrict([]byte(text), gates); err != nil {
+		t.Fatalf("gates: %v", err)
+	}
+	return gates
+}
+
+// specOf makes the spec of a CRD with a single version, v1.
+func specOf(schema *apiextensions.JSONSchemaProps, gates *fairlead.CustomResourceDefinitionFeatureGates) *apiextensions.CustomResourceDefinitionSpec {
+	return &apiextensions.CustomResourceDefinitionSpec{
+		Validation:         &apiextensions.CustomResourceValidation{OpenAPIV3Schema: schema},
+		Versions:           []apiextensions.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}},
+		CustomFeatureGates: gates,
+	}
+}
+
+// alphaGate makes the only gate of a CRD.
+func alphaGate(paths ...string) *fairlead.CustomResourceDefinitionFeatureGates {
+	return &fairlead.CustomResourceDefinitionFeatureGates{
+		FeatureGates: []fairlead.CustomResourceDefinitionFeatureGate{
+			{Name: "G", PreRelease: fairlead.PreReleaseAlpha, FieldPaths: paths},
+		},
+	}
+}
+
+func ptrTo[T any](value T) *T {
+	return &value
+}

@@ -1,0 +1,60 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package features
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/component-base/featuregate"
+)
+
+func gateAt(t *testing.T, emulated string) featuregate.MutableVersionedFeatureGate {
+	t.Helper()
+	gate := featuregate.NewVersionedFeatureGate(version.MustParse("1.37"))
+	if err := Add(gate); err != nil {
+		t.Fatal(err)
+	}
+	if err := gate.SetEmulationVersion(version.MustParse(emulated)); err != nil {
+		t.Fatal(err)
+	}
+	return gate
+}
+
+func TestF1GatesAreAlphaAndOff(t *testing.T) {
+	gate := gateAt(t, "1.37")
+	all := gate.GetAll()
+	for _, feature := range []featuregate.Feature{APIUnions, APIUnionsRatcheting, CRDFieldLevelVersioning} {
+		if gate.Enabled(feature) {
+			t.Errorf("%s is on by default", feature)
+		}
+		if got := all[feature].PreRelease; got != featuregate.Alpha {
+			t.Errorf("%s is %q, want alpha", feature, got)
+		}
+	}
+}
+
+func TestF1GatesCanBeSwitchedOn(t *testing.T) {
+	gate := gateAt(t, "1.37")
+	if err := gate.Set("APIUnions=true,APIUnionsRatcheting=true,CRDFieldLevelVersioning=true"); err != nil {
+		t.Fatal(err)
+	}
+	if !gate.Enabled(APIUnions) || !gate.Enabled(APIUnionsRatcheting) || !gate.Enabled(CRDFieldLevelVersioning) {
+		t.Error("a gate that was set is off")
+	}
+}
+
+func TestF1GatesAreUnknownToAnOlderEmulatedVersion(t *testing.T) {
+	gate := gateAt(t, "1.36")
+	if err := gate.Set("CRDFieldLevelVersioning=true"); err == nil {
+		t.Error("the gate could be set although the emulated version does not have it")
+	}
+}
+
+func TestU7RatchetingNeedsUnions(t *testing.T) {
+	gate := gateAt(t, "1.37")
+	if err := gate.Set("APIUnionsRatcheting=true"); err == nil {
+		t.Error("APIUnionsRatcheting could be set without APIUnions")
+	}
+}
