@@ -1,0 +1,475 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldgate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
+)
+
+const schemaYAML = `
+type: object
+properties:
+  spec:
+    type: object
+    properties:
+      image: {type: string}
+      replicas: {type: integer, nullable: true}
+      foo:
+        type: object
+        properties:
+          baz: {type: integer}
+          qux: {type: integer}
+      containers:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name, port]
+        items:
+          type: object
+          required: [name, port]
+          properties:
+            name: {type: string}
+            port: {type: integer}
+            size: {type: integer}
+            extra: {type: object, properties: {a: {type: string}, b: {type: string}}}
+      pools:
+        type: object
+        additionalProperties:
+          type: object
+          properties:
+            size: {type: integer}
+            image: {type: string}
+  status:
+    type: object
+    properties:
+      ready: {type: integer}
+`
+
+// gatesYAML has one gate per path; tests switch them by name.
+const gatesYAML = `
+featureGates:
+- {name: Replicas, preRelease: alpha, fieldPaths: [.spec.replicas]}
+- {name: Foo, preRelease: alpha, fieldPaths: [.spec.foo]}
+- {name: Qux, preRelease: alpha, fieldPaths: [.spec.foo.qux]}
+- {name: Size, preRelease: alpha, fieldPaths: ['.spec.containers[*].size', '.spec.pools[*].size']}
+- {name: ExtraA, preRelease: alpha, fieldPaths: ['.spec.containers[*].extra.a']}
+- {name: Ready, preRelease: alpha, fieldPaths: [.status.ready]}
+`
+
+func parse[T any](t testing.TB, text string) T {
+	t.Helper()
+	var out T
+	if err := yaml.UnmarshalStrict([]byte(text), &out); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	return out
+}
+
+// object parses YAML the way the server holds custom resources: numbers are int64 or float64. Empty text is nil.
+func object(t testing.TB, text string) map[string]any {
+	t.Helper()
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	var out map[string]any
+	if err := utilyaml.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	return out
+}
+
+func testSchema(t testing.TB) *structuralschema.Structural {
+	t.Helper()
+	v1 := parse[apiextensionsv1.JSONSchemaProps](t, schemaYAML)
+	var internal apiextensionsinternal.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &internal, nil); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := structuralschema.NewStructural(&internal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// compile returns the plan for gatesYAML with the named gates enabled and all others disabled.
+func compile(t testing.TB, enabled ...string) *Plan {
+	t.Helper()
+	gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gatesYAML)
+	for i := range gates.FeatureGates {
+		on := false
+		for _, name := range enabled {
+			on = on || name == gates.FeatureGates[i].Name
+		}
+		gates.FeatureGates[i].Enabled = &on
+	}
+	return Compile(&gates, testSchema(t), Options{})
+}
+
+func TestEvaluate(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		enabled  []string
+		old      string // empty on create
+		obj      string
+		want     string // empty: as obj
+		warnings []string
+	}{
+		// Create.
+		{
+			name:     "G2: create drops a disabled field",
+			obj:      `spec: {image: a, replicas: 3}`,
+			want:     `spec: {image: a}`,
+			warnings: []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`},
+		},
+		{
+			name:    "G2: create sets an enabled field",
+			enabled: []string{"Replicas"},
+			obj:     `spec: {image: a, replicas: 3}`,
+		},
+		{
+			name:     "G3: create leaves an object that a drop emptied",
+			enabled:  []string{"Foo"},
+			obj:      `spec: {foo: {qux: 1}}`,
+			want:     `spec: {foo: {}}`,
+			warnings: []string{`.spec.foo.qux: dropped: feature gate "Qux" is disabled`},
+		},
+		{
+			name:     "G5: create drops in every item of a list map and every value of a map, and warns once per path",
+			obj:      `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}], pools: {x: {size: 1, image: i}, y: {size: 2}}}`,
+			want:     `spec: {containers: [{name: a, port: 1}, {name: b, port: 1}], pools: {x: {image: i}, y: {}}}`,
+			warnings: []string{`.spec.containers[*].size: dropped: feature gate "Size" is disabled`, `.spec.pools[*].size: dropped: feature gate "Size" is disabled`},
+		},
+		{
+			name: "G10: create without guarded fields warns of nothing",
+			obj:  `spec: {image: a, containers: [{name: a, port: 1}]}`,
+		},
+		{
+			name: "G10: a null does not set the field, and is dropped without a warning",
+			obj:  `spec: {image: a, replicas: null}`,
+			want: `spec: {image: a}`,
+		},
+		{
+			name: "R1: values of the wrong type are left to schema validation",
+			obj:  `{spec: {foo: true, containers: {a: {size: 1}}, pools: [{size: 1}]}}`,
+			want: `{spec: {containers: {a: {}}, pools: [{size: 1}]}}`,
+			warnings: []string{
+				`.spec.foo: dropped: feature gate "Foo" is disabled`,
+				`.spec.containers[*].size: dropped: feature gate "Size" is disabled`,
+			},
+		},
+		{name: "R1: a root without the guarded parents", obj: `spec: null`},
+
+		// The table of G2.
+		{
+			name:     "G2: update with no persisted field and the gate disabled drops it",
+			old:      `spec: {image: a}`,
+			obj:      `spec: {image: b, replicas: 5}`,
+			want:     `spec: {image: b}`,
+			warnings: []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`},
+		},
+		{
+			name:    "G2: update with no persisted field and the gate enabled sets it",
+			enabled: []string{"Replicas"},
+			old:     `spec: {image: a}`,
+			obj:     `spec: {image: b, replicas: 5}`,
+		},
+		{
+			name:     "G2: update of a persisted field with the gate disabled keeps it",
+			old:      `spec: {image: a, replicas: 3}`,
+			obj:      `spec: {image: b, replicas: 5}`,
+			want:     `spec: {image: b, replicas: 3}`,
+			warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
+		},
+		{
+			name:    "G2: update of a persisted field with the gate enabled updates it",
+			enabled: []string{"Replicas"},
+			old:     `spec: {image: a, replicas: 3}`,
+			obj:     `spec: {image: b, replicas: 5}`,
+		},
+		{
+			name:     "G2, G10: leaving a kept field out is an attempt to remove it",
+			old:      `spec: {image: a, replicas: 3}`,
+			obj:      `spec: {image: a}`,
+			want:     `spec: {image: a, replicas: 3}`,
+			warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
+		},
+		{
+			name:     "G2: nulling a kept field does not remove it",
+			old:      `spec: {replicas: 3}`,
+			obj:      `spec: {replicas: null}`,
+			want:     `spec: {replicas: 3}`,
+			warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
+		},
+		{
+			name: "G10: an update that does not touch the kept field warns of nothing",
+			old:  `spec: {image: a, replicas: 3}`,
+			obj:  `spec: {image: b, replicas: 3}`,
+		},
+		{
+			name:     "G2: a persisted null is not a field, and stays as it was",
+			old:      `spec: {replicas: null}`,
+			obj:      `spec: {replicas: 3}`,
+			want:     `spec: {replicas: null}`,
+			warnings: []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`},
+		},
+		{
+			name:     "G2: zero values are set",
+			obj:      `spec: {replicas: 0}`,
+			want:     `spec: {}`,
+			warnings: []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`},
+		},
+
+		// The nested table of KEP-2608: foo = {baz: 2, qux: 3} is applied, foo = {qux: 1} is persisted.
+		{
+			name: "G2, C8: nested row 1: not persisted, foo disabled, qux disabled",
+			old:  `spec: {}`, obj: `spec: {foo: {baz: 2, qux: 3}}`, want: `spec: {}`,
+			warnings: []string{`.spec.foo: dropped: feature gate "Foo" is disabled`},
+		},
+		{
+			name: "G2, C8: nested row 2: not persisted, foo disabled, qux enabled", enabled: []string{"Qux"},
+			old: `spec: {}`, obj: `spec: {foo: {baz: 2, qux: 3}}`, want: `spec: {}`,
+			warnings: []string{`.spec.foo: dropped: feature gate "Foo" is disabled`},
+		},
+		{
+			name: "G2: nested row 3: not persisted, foo enabled, qux disabled", enabled: []string{"Foo"},
+			old: `spec: {}`, obj: `spec: {foo: {baz: 2, qux: 3}}`, want: `spec: {foo: {baz: 2}}`,
+			warnings: []string{`.spec.foo.qux: dropped: feature gate "Qux" is disabled`},
+		},
+		{
+			name: "G2: nested row 4: not persisted, foo enabled, qux enabled", enabled: []string{"Foo", "Qux"},
+			old: `spec: {}`, obj: `spec: {foo: {baz: 2, qux: 3}}`,
+		},
+		{
+			name: "G2, C8: nested row 5: persisted, foo disabled, qux disabled",
+			old:  `spec: {foo: {qux: 1}}`, obj: `spec: {foo: {baz: 2, qux: 3}}`, want: `spec: {foo: {qux: 1}}`,
+			warnings: []string{`.spec.foo: not updated: feature gate "Foo" is disabled`},
+		},
+		{
+			name: "G2, C8: nested row 6: persisted, foo disabled, qux enabled", enabled: []string{"Qux"},
+			old: `spec: {foo: {qux: 1}}`, obj: `spec: {foo: {baz: 2, qux: 3}}`, want: `spec: {foo: {qux: 1}}`,
+			warnings: []string{`.spec.foo: not updated: feature gate "Foo" is disabled`},
+		},
+		{
+			name: "G2: nested row 7: persisted, foo enabled, qux disabled", enabled: []string{"Foo"},
+			old: `spec: {foo: {qux: 1}}`, obj: `spec: {foo: {baz: 2, qux: 3}}`, want: `spec: {foo: {baz: 2, qux: 1}}`,
+			warnings: []string{`.spec.foo.qux: not updated: feature gate "Qux" is disabled`},
+		},
+		{
+			name: "G2: nested row 8: persisted, foo enabled, qux enabled", enabled: []string{"Foo", "Qux"},
+			old: `spec: {foo: {qux: 1}}`, obj: `spec: {foo: {baz: 2, qux: 3}}`,
+		},
+
+		// Parents.
+		{
+			name: "G4: a removed ancestor takes the guarded field with it, without a warning", enabled: []string{"Foo"},
+			old: `spec: {image: a, foo: {qux: 1}}`, obj: `spec: {image: a}`,
+		},
+		{
+			name: "G4: a null ancestor counts as removed", enabled: []string{"Foo"},
+			old: `spec: {foo: {qux: 1}}`, obj: `spec: {foo: null}`,
+		},
+		{
+			name: "G4: an emptied ancestor is still there, and keeps the field", enabled: []string{"Foo"},
+			old: `spec: {foo: {qux: 1}}`, obj: `spec: {foo: {}}`, want: `spec: {foo: {qux: 1}}`,
+			warnings: []string{`.spec.foo.qux: not updated: feature gate "Qux" is disabled`},
+		},
+
+		// List maps and maps.
+		{
+			name: "G5: items are matched by all of their keys, in any order",
+			old:  `spec: {containers: [{name: a, port: 1, size: 1}, {name: a, port: 2, size: 2}, {name: b, port: 1, size: 3}]}`,
+			obj:  `spec: {containers: [{name: b, port: 1, size: 9}, {name: a, port: 2}, {name: a, port: 1, size: 1}]}`,
+			want: `spec: {containers: [{name: b, port: 1, size: 3}, {name: a, port: 2, size: 2}, {name: a, port: 1, size: 1}]}`,
+			warnings: []string{
+				`.spec.containers[*].size: not updated: feature gate "Size" is disabled`,
+			},
+		},
+		{
+			name: "G5: an inserted item has no persisted field; one kept and one dropped warn as kept (G10)",
+			old:  `spec: {containers: [{name: a, port: 1, size: 1}]}`,
+			obj:  `spec: {containers: [{name: n, port: 1, size: 7}, {name: a, port: 1, size: 8}]}`,
+			want: `spec: {containers: [{name: n, port: 1}, {name: a, port: 1, size: 1}]}`,
+			warnings: []string{
+				`.spec.containers[*].size: not updated: feature gate "Size" is disabled`,
+			},
+		},
+		{
+			name: "G5: an item that the request removes goes with its guarded fields",
+			old:  `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`,
+			obj:  `spec: {containers: [{name: b, port: 1, size: 2}]}`,
+		},
+		{
+			name: "G5: maps are matched by key",
+			old:  `spec: {pools: {x: {size: 1}, gone: {size: 2}}}`,
+			obj:  `spec: {pools: {x: {size: 5, image: i}, new: {size: 2, image: j}}}`,
+			want: `spec: {pools: {x: {size: 1, image: i}, new: {image: j}}}`,
+			warnings: []string{
+				`.spec.pools[*].size: not updated: feature gate "Size" is disabled`,
+			},
+		},
+		{
+			name: "G5: below an item",
+			old:  `spec: {containers: [{name: a, port: 1, extra: {a: x, b: y}}]}`,
+			obj:  `spec: {containers: [{name: z, port: 1}, {name: a, port: 1, extra: {b: z}}]}`,
+			want: `spec: {containers: [{name: z, port: 1}, {name: a, port: 1, extra: {a: x, b: z}}]}`,
+			warnings: []string{
+				`.spec.containers[*].extra.a: not updated: feature gate "ExtraA" is disabled`,
+			},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := compile(t, tc.enabled...)
+			old, obj := object(t, tc.old), object(t, tc.obj)
+			untouched := runtime.DeepCopyJSON(old)
+			want := object(t, tc.want)
+			if want == nil {
+				want = object(t, tc.obj)
+			}
+
+			if diff := cmp.Diff(tc.warnings, plan.Evaluate(obj, old).Warnings()); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(want, obj); diff != "" {
+				t.Errorf("object (-want +got):\n%s", diff)
+			}
+			// R4: old is never modified, and a second evaluation changes nothing.
+			if diff := cmp.Diff(untouched, old); diff != "" {
+				t.Errorf("R4: old was modified:\n%s", diff)
+			}
+			plan.Evaluate(obj, old)
+			if diff := cmp.Diff(want, obj); diff != "" {
+				t.Errorf("R4: not idempotent:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDeprecated(t *testing.T) {
+	const gates = `
+component: istio
+featureGates:
+- {name: Old, preRelease: deprecated, default: true, fieldPaths: [.spec.replicas, .spec.foo.qux]}
+- {name: Told, preRelease: deprecated, default: true, fieldDeprecationWarning: use pools, fieldPaths: [.spec.image, '.spec.containers[*].size']}
+- {name: Gone, preRelease: deprecated, default: false, fieldDeprecationWarning: never seen, fieldPaths: ['.spec.pools[*].size']}
+`
+	for _, tc := range []struct {
+		name     string
+		old, obj string
+		warnings []string
+	}{
+		{
+			name: "G10: present on create, the default warning is per path",
+			obj:  `spec: {replicas: 1, foo: {qux: 1}}`,
+			warnings: []string{
+				".spec.replicas: deprecated field",
+				".spec.foo.qux: deprecated field",
+			},
+		},
+		{
+			name:     "G10: the gate's own warning comes alone, verbatim, and once per gate",
+			obj:      `spec: {image: a, containers: [{name: a, port: 1, size: 1}]}`,
+			warnings: []string{"use pools"},
+		},
+		{
+			name:     "G10: changed on update",
+			old:      `spec: {replicas: 1, image: a}`,
+			obj:      `spec: {replicas: 2, image: a}`,
+			warnings: []string{".spec.replicas: deprecated field"},
+		},
+		{
+			name:     "G10: newly set on update",
+			old:      `spec: {}`,
+			obj:      `spec: {image: a}`,
+			warnings: []string{"use pools"},
+		},
+		{
+			name: "G10: not when removed",
+			old:  `spec: {replicas: 1, image: a}`,
+			obj:  `spec: {}`,
+		},
+		{
+			name: "G10: not when untouched, also in a list that was reordered",
+			old:  `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`,
+			obj:  `spec: {containers: [{name: b, port: 1, size: 2}, {name: a, port: 1, size: 1}]}`,
+		},
+		{
+			name:     "G10: a disabled deprecated field gets the dropped warning only, with the component's name",
+			obj:      `spec: {pools: {x: {size: 1}}}`,
+			warnings: []string{`.spec.pools[*].size: dropped: feature gate "istio/Gone" is disabled`},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			declared := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gates)
+			plan := Compile(&declared, testSchema(t), Options{})
+			got := plan.Evaluate(object(t, tc.obj), object(t, tc.old)).Warnings()
+			if diff := cmp.Diff(tc.warnings, got); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCompile(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		gates   string
+		wantNil bool
+	}{
+		{"R2: no gates", `{}`, true},
+		{"R2: gates that are enabled", `featureGates: [{name: A, preRelease: beta, fieldPaths: [.spec.image]}, {name: B, preRelease: stable, enabled: false, fieldPaths: [.spec.foo]}]`, true},
+		{"C4: a gate without definition guards nothing", `featureGates: [{name: A, enabled: false}]`, true},
+		{"F5: a path that does not parse is left out", `featureGates: [{name: A, preRelease: alpha, fieldPaths: ["spec..["]}]`, true},
+		{"C1: alpha is disabled", `featureGates: [{name: A, preRelease: alpha, fieldPaths: [.spec.image]}]`, false},
+		{"C1: deprecated and enabled still warns", `featureGates: [{name: A, preRelease: deprecated, default: true, fieldPaths: [.spec.image]}]`, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, tc.gates)
+			if plan := Compile(&gates, testSchema(t), Options{}); (plan == nil) != tc.wantNil {
+				t.Errorf("plan is %v", plan)
+			}
+		})
+	}
+	if Compile(nil, nil, Options{}) != nil {
+		t.Error("R2: a CRD without customFeatureGates has a plan")
+	}
+}
+
+func TestG9PlansCoverTheirPathsOnly(t *testing.T) {
+	gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gatesYAML)
+	isStatus := func(p fieldpath.Path) bool { return p[0].Name == "status" }
+	plan := Compile(&gates, testSchema(t), Options{Includes: isStatus})
+
+	obj := object(t, `{spec: {replicas: 3}, status: {ready: 1}}`)
+	plan.Evaluate(obj, nil)
+	if diff := cmp.Diff(object(t, `{spec: {replicas: 3}, status: {}}`), obj); diff != "" {
+		t.Errorf("object (-want +got):\n%s", diff)
+	}
+}
+
+func TestR2ObjectsWithoutGuardedFieldsAllocateNothing(t *testing.T) {
+	plan := compile(t, "Foo")
+	const text = `spec: {image: a, foo: {baz: 1}, containers: [{name: a, port: 1}, {name: b, port: 2}], pools: {x: {image: i}}}`
+	obj, old := object(t, text), object(t, text)
+	for name, run := range map[string]func(){
+		"create":   func() { plan.Evaluate(obj, nil) },
+		"update":   func() { plan.Evaluate(obj, old) },
+		"nil plan": func() { (*Plan)(nil).Evaluate(obj, old) },
+	} {
+		if n := testing.AllocsPerRun(100, run); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}

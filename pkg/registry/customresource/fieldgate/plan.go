@@ -1,0 +1,161 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldgate
+
+import (
+	"cmp"
+	"slices"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
+)
+
+// Plan is the compiled form of a CRD's feature gates. It is immutable and safe for concurrent use. The nil Plan has
+// no effect on anything.
+type Plan struct {
+	root   node
+	guards []guard // in the order in which the CRD names the paths
+}
+
+// guard is a gate at one of its paths.
+type guard struct {
+	gate *gate
+	path string // as written in the gate
+}
+
+// gate is what evaluation needs to know of a feature gate.
+type gate struct {
+	name               string // as warnings name it
+	disabled           bool
+	deprecated         bool
+	deprecationWarning string // empty for the default warning
+}
+
+// node stands for a place in the schema.
+type node struct {
+	guard  int     // of the field at this place, as an index into Plan.guards; noGuard if there is none
+	fields []child // by name
+	each   *node   // the values of a map or the items of a list map
+	keys   []string
+}
+
+type child struct {
+	name string
+	node *node
+}
+
+const noGuard = -1
+
+// Options selects what of the gates a Plan covers.
+type Options struct {
+	// Includes tells whether the plan covers a guarded path; nil covers all. The main resource and its status
+	// subresource have a plan each (rule G9).
+	Includes func(fieldpath.Path) bool
+}
+
+// Compile returns the Plan for the feature gates of a CRD, with the structural schema of its storage version, which
+// tells the keys of list maps. It returns nil where no gate could have an effect: all are enabled, and those that
+// are deprecated guard nothing. Paths that do not parse are left out: validation has refused them (rule C5), and
+// serving must not fail (rule F5).
+func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural, opts Options) *Plan {
+	if gates == nil {
+		return nil
+	}
+	p := &Plan{root: node{guard: noGuard}}
+	for i := range gates.FeatureGates {
+		p.addGate(gates, &gates.FeatureGates[i], schema, opts)
+	}
+	if !p.prune(&p.root) {
+		return nil
+	}
+	return p
+}
+
+func (p *Plan) addGate(gates *apiextensions.CustomResourceDefinitionFeatureGates, declared *apiextensions.CustomResourceDefinitionFeatureGate, schema *structuralschema.Structural, opts Options) {
+	g := &gate{
+		name:       gates.QualifiedName(declared),
+		disabled:   !declared.IsEnabled(),
+		deprecated: declared.PreRelease == apiextensions.PreReleaseDeprecated,
+	}
+	if declared.FieldDeprecationWarning != nil {
+		g.deprecationWarning = *declared.FieldDeprecationWarning
+	}
+	for _, written := range declared.FieldPaths {
+		path, err := fieldpath.Parse(written)
+		if err != nil || (opts.Includes != nil && !opts.Includes(path)) {
+			continue
+		}
+		if place := p.root.grow(path, schema); place.guard == noGuard {
+			place.guard = len(p.guards)
+			p.guards = append(p.guards, guard{gate: g, path: written})
+		}
+	}
+}
+
+// grow returns the node at path, making those that are missing.
+func (n *node) grow(path fieldpath.Path, schema *structuralschema.Structural) *node {
+	for _, step := range path {
+		if step.Each {
+			n, schema = n.growEach(schema)
+		} else {
+			n, schema = n.growField(step.Name, schema)
+		}
+	}
+	return n
+}
+
+func (n *node) growField(name string, schema *structuralschema.Structural) (*node, *structuralschema.Structural) {
+	var below *structuralschema.Structural
+	if schema != nil {
+		if property, ok := schema.Properties[name]; ok {
+			below = &property
+		}
+	}
+	i, found := slices.BinarySearchFunc(n.fields, name, func(c child, name string) int { return cmp.Compare(c.name, name) })
+	if !found {
+		n.fields = slices.Insert(n.fields, i, child{name: name, node: &node{guard: noGuard}})
+	}
+	return n.fields[i].node, below
+}
+
+func (n *node) growEach(schema *structuralschema.Structural) (*node, *structuralschema.Structural) {
+	if n.each == nil {
+		n.each = &node{guard: noGuard}
+	}
+	switch {
+	case schema == nil:
+		return n.each, nil
+	case schema.Items != nil:
+		n.keys = schema.XListMapKeys
+		return n.each, schema.Items
+	case schema.AdditionalProperties != nil:
+		return n.each, schema.AdditionalProperties.Structural
+	default:
+		return n.each, nil
+	}
+}
+
+// prune removes what can have no effect and tells whether anything remains at or below n. Below a disabled field no
+// other gate is looked at (rule C8).
+func (p *Plan) prune(n *node) bool {
+	if p.isDisabled(n) {
+		n.fields, n.each, n.keys = nil, nil, nil
+		return true
+	}
+	n.fields = slices.DeleteFunc(n.fields, func(c child) bool { return !p.prune(c.node) })
+	if n.each != nil && !p.prune(n.each) {
+		n.each, n.keys = nil, nil
+	}
+	return len(n.fields) > 0 || n.each != nil || p.isDeprecated(n)
+}
+
+func (p *Plan) isDisabled(n *node) bool {
+	return n.guard != noGuard && p.guards[n.guard].gate.disabled
+}
+
+func (p *Plan) isDeprecated(n *node) bool {
+	return n.guard != noGuard && p.guards[n.guard].gate.deprecated
+}

@@ -1,0 +1,79 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package jsonvalue compares and identifies JSON values as the API server holds them: map[string]any, []any,
+// string, bool, int64, float64 and nil.
+package jsonvalue
+
+// Equal tells whether two JSON values are deeply equal. Unlike reflect.DeepEqual it allocates nothing, and unlike
+// apiequality.Semantic it tells an empty value from an absent one. Values of a type that JSON does not have are
+// equal to nothing.
+func Equal(a, b any) bool {
+	switch a := a.(type) {
+	case nil:
+		return b == nil
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && equalMaps(a, b)
+	case []any:
+		b, ok := b.([]any)
+		return ok && equalLists(a, b)
+	case string:
+		b, ok := b.(string)
+		return ok && a == b
+	case bool:
+		b, ok := b.(bool)
+		return ok && a == b
+	case int64:
+		return equalNumbers(a, b)
+	case float64:
+		switch b := b.(type) {
+		case float64:
+			return a == b
+		case int64:
+			return equalNumbers(b, a)
+		}
+	}
+	return false
+}
+
+// equalNumbers compares by value: 1 and 1.0 are the same number to JSON.
+func equalNumbers(a int64, b any) bool {
+	switch b := b.(type) {
+	case int64:
+		return a == b
+	case float64:
+		return isInt64(b) && a == int64(b)
+	}
+	return false
+}
+
+func equalMaps(a, b map[string]any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, av := range a {
+		if bv, ok := b[k]; !ok || !Equal(av, bv) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalLists(a, b []any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !Equal(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isInt64 tells whether a float is a whole number that int64 holds exactly.
+func isInt64(f float64) bool {
+	const limit = 1 << 63
+	return f >= -limit && f < limit && f == float64(int64(f))
+}

@@ -1,0 +1,113 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonvalue
+
+import (
+	"math"
+	"testing"
+)
+
+func TestEqual(t *testing.T) {
+	m := func(kv ...any) map[string]any {
+		out := map[string]any{}
+		for i := 0; i < len(kv); i += 2 {
+			out[kv[i].(string)] = kv[i+1]
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		name string
+		a, b any
+		want bool
+	}{
+		{"nil is nil", nil, nil, true},
+		{"nil is not an empty object", nil, m(), false},
+		{"an empty object is not an empty list", m(), []any{}, false},
+		{"the same string", "a", "a", true},
+		{"a string is not a number", "1", int64(1), false},
+		{"numbers compare by value", int64(1), float64(1), true},
+		{"numbers compare by value the other way", float64(1), int64(1), true},
+		{"a fraction is no integer", int64(1), 1.5, false},
+		{"2^63 is no int64", int64(math.MaxInt64), float64(1 << 63), false},
+		{"NaN equals nothing", math.NaN(), math.NaN(), false},
+		{"bools differ", true, false, false},
+		{"objects by content", m("a", m("b", []any{"c"})), m("a", m("b", []any{"c"})), true},
+		{"null is not absent", m("a", nil), m("b", nil), false},
+		{"a key more", m("a", int64(1)), m("a", int64(1), "b", int64(2)), false},
+		{"lists are ordered", []any{"a", "b"}, []any{"b", "a"}, false},
+		{"lists of other length", []any{"a"}, []any{"a", "a"}, false},
+		{"types that JSON does not have equal nothing", struct{}{}, struct{}{}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := Equal(tc.a, tc.b); got != tc.want {
+				t.Errorf("Equal(%v, %v) = %v", tc.a, tc.b, got)
+			}
+			if got := Equal(tc.b, tc.a); got != tc.want {
+				t.Errorf("Equal(%v, %v) = %v", tc.b, tc.a, got)
+			}
+		})
+	}
+}
+
+func item(kv ...any) map[string]any {
+	out := map[string]any{}
+	for i := 0; i < len(kv); i += 2 {
+		out[kv[i].(string)] = kv[i+1]
+	}
+	return out
+}
+
+func TestListMapFindsItemsByTheirKeys(t *testing.T) {
+	items := []any{
+		item("name", "a", "port", int64(80), "id", "0"),
+		"not an object",
+		item("name", "a", "port", int64(81), "id", "2"),
+		item("name", "b", "port", 80.5, "id", "3"),
+		item("name", item(), "port", int64(80), "id", "4"),
+		item("name", "a", "port", int64(80), "id", "second of its keys"),
+		item("port", int64(1), "id", "6"),
+	}
+	for _, tc := range []struct {
+		name     string
+		item     map[string]any
+		position int
+		want     any
+	}{
+		{"at its place", item("name", "a", "port", int64(80)), 0, "0"},
+		{"elsewhere", item("name", "a", "port", int64(81)), 0, "2"},
+		{"beyond the end", item("name", "a", "port", int64(81)), 99, "2"},
+		{"numbers by value", item("name", "a", "port", float64(81)), 0, "2"},
+		{"fractions", item("name", "b", "port", 80.5), 0, "3"},
+		{"none", item("name", "c", "port", int64(80)), 0, nil},
+		{"a key that is an object matches nothing", item("name", item(), "port", int64(80)), 4, nil},
+		{"an absent key matches an absent one", item("port", int64(1)), 0, "6"},
+		{"keys do not run into each other", item("name", "a1:80", "port", nil), 0, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			list := NewListMap(items, []string{"name", "port"})
+			got := list.Get(tc.item, tc.position)
+			if got["id"] != tc.want {
+				t.Errorf("got %v, want the item %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestListMapInOrderAllocatesNothing(t *testing.T) {
+	var items []any
+	for i := range 100 {
+		items = append(items, item("name", string(rune('a'+i))))
+	}
+	keys := []string{"name"}
+	if n := testing.AllocsPerRun(100, func() {
+		list := NewListMap(items, keys)
+		for i := range items {
+			if list.Get(items[i].(map[string]any), i) == nil {
+				t.Fatal("not found")
+			}
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
