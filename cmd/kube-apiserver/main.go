@@ -1,0 +1,22 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// kube-apiserver is Kubernetes' own API server with fairlead's features, and with an etcd of its own on request
+// (--embedded-etcd-dir).
+package main
+
+import (
+	"os"
+	_ "time/tzdata" // for CronJob time zones
+
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"          // for JSON log format registration
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // load all the prometheus client-go plugins
+	_ "k8s.io/component-base/metrics/prometheus/version"  // for version metric registration
+
+	"github.com/fairlead-dev/fairlead/cmd/kube-apiserver/app"
+)
+
+func main() {
+	os.Exit(cli.Run(app.NewCommand()))
+}

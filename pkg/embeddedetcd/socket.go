@@ -1,0 +1,70 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embeddedetcd
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+const (
+	grpcSocket = "etcd.sock"
+	httpSocket = "http.sock"
+
+	// maxSocketPath is the longest path of a unix socket that Linux (107 bytes) and the BSDs (103) both take.
+	maxSocketPath = 103
+)
+
+// plainPath matches paths that mean the same in a URL, in a gRPC target and in the comma-separated --etcd-servers.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9/._~+@=-]+$`)
+
+// socketDir is a directory that nobody but its owner may enter. That is what protects the sockets: not every system
+// heeds the mode of a socket.
+type socketDir struct{ path string }
+
+// makeSocketDir makes the directory for the sockets inside the data directory, or among the temporary files when the
+// path would not do for a socket.
+func makeSocketDir(dataDir string) (*socketDir, error) {
+	path := filepath.Join(dataDir, "sockets")
+	if !fitsSocket(path) {
+		return makeTempSocketDir()
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !os.IsExist(err) {
+		return nil, fmt.Errorf("make a directory for sockets: %w", err)
+	}
+	if err := os.Chmod(path, 0o700); err != nil {
+		return nil, fmt.Errorf("close the directory for sockets to others: %w", err)
+	}
+	return &socketDir{path}, nil
+}
+
+func makeTempSocketDir() (*socketDir, error) {
+	path, err := os.MkdirTemp("", "fairlead-etcd-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for sockets: %w", err)
+	}
+	if !fitsSocket(path) {
+		_ = os.Remove(path)
+		return nil, fmt.Errorf("make a directory for sockets: neither the data directory nor the directory of temporary files (TMPDIR, %s) has a path short and plain enough for a unix socket", os.TempDir())
+	}
+	return &socketDir{path}, nil
+}
+
+func fitsSocket(dir string) bool {
+	return len(filepath.Join(dir, grpcSocket)) <= maxSocketPath && plainPath.MatchString(dir)
+}
+
+func (d *socketDir) url(socket string) url.URL {
+	return url.URL{Scheme: "unix", Path: filepath.Join(d.path, socket)}
+}
+
+func (d *socketDir) endpoint() string {
+	u := d.url(grpcSocket)
+	return u.String()
+}
+
+func (d *socketDir) remove() { _ = os.RemoveAll(d.path) } // what a crash leaves, the next start reuses

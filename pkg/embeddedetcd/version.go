@@ -1,0 +1,143 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embeddedetcd
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/coreos/go-semver/semver"
+	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/version"
+	"go.etcd.io/etcd/server/v3/storage/schema"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
+	"go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
+)
+
+// ErrNewer says that the data was written by a newer etcd than the embedded one.
+var ErrNewer = errors.New("written by a newer etcd")
+
+// lockWait is how long we wait for a lock that an etcd may be about to give up.
+const lockWait = 200 * time.Millisecond
+
+// checkData says why etcd must not open the data directory, without changing it. Everything it cannot make sense of
+// is left for etcd to report.
+func checkData(dir string) error {
+	newest, applied, err := readDatabase(filepath.Join(dir, "member", "snap", "db"))
+	if err != nil {
+		return err
+	}
+	logged, err := readLog(filepath.Join(dir, "member", "wal"), applied)
+	if err != nil {
+		return err
+	}
+	newest = later(newest, logged)
+
+	own := semver.New(version.Version)
+	own = &semver.Version{Major: own.Major, Minor: own.Minor}
+	if newest != nil && own.LessThan(*newest) {
+		return fmt.Errorf("%w (%d.%d) than the embedded one (%d.%d)", ErrNewer, newest.Major, newest.Minor, own.Major, own.Minor)
+	}
+	return nil
+}
+
+// readDatabase returns the highest version that etcd has noted in its database, nil if none, and how much of the log
+// the database contains. A database locked by an etcd of any kind is ErrInUse.
+func readDatabase(path string) (*semver.Version, uint64, error) {
+	db, err := bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true, Timeout: lockWait})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, 0, nil
+	case errors.Is(err, bbolterrors.ErrTimeout):
+		return nil, 0, ErrInUse
+	case err != nil:
+		return nil, 0, fmt.Errorf("open %s: %w", path, err)
+	}
+	defer func() { _ = db.Close() }()
+
+	var newest *semver.Version
+	var applied uint64
+	err = db.View(func(tx *bbolt.Tx) error {
+		if meta := tx.Bucket(schema.Meta.Name()); meta != nil {
+			newest = later(newest, parseVersion(meta.Get(schema.MetaStorageVersionName)))
+			if index := meta.Get(schema.MetaConsistentIndexKeyName); len(index) == 8 {
+				applied = binary.BigEndian.Uint64(index)
+			}
+		}
+		if cluster := tx.Bucket(schema.Cluster.Name()); cluster != nil {
+			newest = later(newest, parseVersion(cluster.Get(schema.ClusterClusterVersionKeyName)))
+		}
+		return nil
+	})
+	return newest, applied, err
+}
+
+// readLog returns the highest version to which the part of the log beyond the applied index sets the cluster, nil if
+// none: after a crash the log knows more than the database.
+func readLog(dir string, applied uint64) (*semver.Version, error) {
+	if !wal.Exist(dir) {
+		return nil, nil
+	}
+	entries, err := readEntries(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the log in %s: %w", dir, err)
+	}
+	var newest *semver.Version
+	for _, entry := range entries {
+		if entry.GetIndex() <= applied || entry.GetType() != raftpb.EntryNormal {
+			continue
+		}
+		var request etcdserverpb.InternalRaftRequest
+		if proto.Unmarshal(entry.Data, &request) != nil {
+			continue
+		}
+		newest = later(newest, parseVersion([]byte(request.GetClusterVersionSet().GetVer())))
+	}
+	return newest, nil
+}
+
+// readEntries reads the log from its last snapshot on, where etcd will start too.
+func readEntries(dir string) ([]*raftpb.Entry, error) {
+	snapshots, err := wal.ValidSnapshotEntries(zap.NewNop(), dir)
+	if err != nil {
+		return nil, err
+	}
+	last := &walpb.Snapshot{}
+	if len(snapshots) > 0 {
+		last = snapshots[len(snapshots)-1]
+	}
+	log, err := wal.OpenForRead(zap.NewNop(), dir, last)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	_, _, entries, err := log.ReadAll()
+	return entries, err
+}
+
+// parseVersion returns nil for what is no version.
+func parseVersion(text []byte) *semver.Version {
+	v, err := semver.NewVersion(string(text))
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// later returns the higher version; nil is lower than any.
+func later(a, b *semver.Version) *semver.Version {
+	if a == nil || b != nil && a.LessThan(*b) {
+		return b
+	}
+	return a
+}
