@@ -15,6 +15,9 @@ cd "${ROOT}"
 LINE=${LINE:-v1.37}
 export LINE ROOT
 
+# Binaries are static; tests are built the same way, so that they share every compiled package with them.
+export CGO_ENABLED=0
+
 # fail prints one line that says what to do, and ends the script.
 fail() {
   echo "fairlead: $*" >&2

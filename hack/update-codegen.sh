@@ -27,7 +27,7 @@ STAGED=staging/src/${LINE}/k8s.io/apiextensions-apiserver
 OUR_HEADER=hack/boilerplate.go.txt
 UPSTREAM_HEADER=${STAGED}/hack/boilerplate.go.txt
 
-LINT=(--lint-rules known-tags-only,require-explicit-disablement)
+LINT=("--lint-rules=known-tags-only,require-explicit-disablement")
 VERSIONS=("${UPSTREAM}/apis/apiextensions/v1" "${UPSTREAM}/apis/apiextensions/v1beta1")
 
 say "deepcopy"

@@ -1,0 +1,84 @@
+# Copyright The fairlead Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# A menu; what takes more than a line is in hack/. LINE is the Kubernetes line to build, always explicit below.
+
+LINE ?= v1.37
+PORT ?= 6443
+GOARCH ?= $(shell go env GOARCH)
+export LINE PORT
+
+.DEFAULT_GOAL := help
+OUT := _output
+
+.PHONY: help
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "Variables: LINE=$(LINE) (Kubernetes line), PORT=$(PORT) (of make run)"
+
+##@ Use
+
+.PHONY: run
+run: build ## Stage, build and serve on 127.0.0.1:PORT; Ctrl-C stops. Data stays in _output/run.
+	@$(OUT)/bin/fairlead-run
+
+.PHONY: clean-run
+clean-run: ## Forget the data, certificates and kubeconfig of make run.
+	@hack/clean-run.sh
+
+.PHONY: envtest-assets
+envtest-assets: stage ## Build kube-apiserver, etcd and kubectl into _output/envtest, for KUBEBUILDER_ASSETS.
+	@hack/build.sh envtest
+
+##@ Build
+
+.PHONY: stage
+stage: ## Write staging/src from the Go module cache and the patches; nothing to do is quick.
+	@hack/patchset.sh stage --line $(LINE)
+
+.PHONY: build
+build: stage ## Build _output/bin/kube-apiserver and fairlead-run.
+	@hack/build.sh server
+
+.PHONY: release
+release: stage ## Build static kube-apiserver binaries for linux/amd64 and linux/arm64 into _output/release.
+	@hack/build.sh release
+
+##@ Test
+
+.PHONY: test
+test: test-unit test-upstream test-integration ## Everything that can be tested here.
+
+.PHONY: test-unit
+test-unit: stage ## Our unit tests, those of hack/patchset among them.
+	@hack/test-unit.sh
+
+.PHONY: test-upstream
+test-upstream: stage ## Upstream's unit tests of every patched package, with all our gates off and on.
+	@hack/test-upstream.sh
+
+.PHONY: test-integration
+test-integration: envtest-assets build ## Integration tests on the built binaries.
+	@hack/test-integration.sh
+
+.PHONY: verify
+verify: stage ## Formatting, vet, linters, patches, generated files, go.mod, scripts.
+	@hack/verify.sh
+
+##@ Patches and generated files
+
+.PHONY: export
+export: ## Turn edits in staging/src into patches; INTO=path/of/patch for files no patch touches yet.
+	@hack/patchset.sh export --line $(LINE) $(if $(INTO),--into $(INTO))
+
+.PHONY: stat
+stat: ## Count patches, hunks and lines.
+	@hack/patchset.sh stat --line $(LINE)
+
+.PHONY: update
+update: ## Run every hack/update-*.sh.
+	@set -e; for script in hack/update-*.sh; do $$script; done
+
+.PHONY: clean
+clean: ## Remove everything that was built or staged; data of make run stays.
+	@rm -rf $(OUT)/bin $(OUT)/envtest $(OUT)/release staging/src

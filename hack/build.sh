@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Copyright The fairlead Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# Builds static binaries, stamped the way upstream's build stamps them:
+#   build.sh server    _output/bin/{kube-apiserver,fairlead-run}
+#   build.sh envtest   _output/envtest/{kube-apiserver,etcd,kubectl}
+#   build.sh release   _output/release/linux-{amd64,arm64}/kube-apiserver
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# The release of the patch set over one upstream version: the N of v1.37.1+fairlead.N.
+FAIRLEAD_RELEASE=${FAIRLEAD_RELEASE:-1}
+
+KUBERNETES_VERSION=$(awk '$1 == "k8s.io/kubernetes" {print $2}' "staging/lines/${LINE}/upstream.lock")
+
+# ldflags VERSION: what k8s.io/component-base/version and its twin in client-go report, in --version, /version, the
+# user agent and the metric kubernetes_build_info. The date is that of the commit, so that builds can be repeated.
+ldflags() {
+  local commit="" state="dirty" epoch=0 date minor flags="" key
+  if commit=$(git rev-parse HEAD 2>/dev/null); then
+    [[ -n $(git status --porcelain 2>/dev/null) ]] || state="clean"
+    epoch=$(git show -s --format=%ct HEAD)
+  fi
+  date=$(date -u -d "@${SOURCE_DATE_EPOCH:-${epoch}}" +%Y-%m-%dT%H:%M:%SZ)
+  minor=${KUBERNETES_VERSION#v1.}
+  for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    for key in "gitVersion=$1" "gitCommit=${commit}" "gitTreeState=${state}" "buildDate=${date}" \
+      "gitMajor=1" "gitMinor=${minor%%.*}"; do
+      flags+=" -X ${package}.${key}"
+    done
+  done
+  echo "-s -w ${flags}"
+}
+
+# build OUTPUT PACKAGE VERSION [FLAG...]
+build() {
+  say "building $1"
+  go build "${@:4}" -ldflags "$(ldflags "$3")" -o "$1" "$2"
+}
+
+SERVER_VERSION=${KUBERNETES_VERSION}+fairlead.${FAIRLEAD_RELEASE}
+
+# server DIRECTORY [FLAG...]
+server() {
+  build "$1/kube-apiserver" ./cmd/kube-apiserver "${SERVER_VERSION}" "${@:2}"
+}
+
+case ${1:-} in
+  server)
+    server _output/bin
+    build _output/bin/fairlead-run ./hack/run "${SERVER_VERSION}"
+    ;;
+  envtest)
+    server _output/bin
+    mkdir -p _output/envtest
+    ln -f _output/bin/kube-apiserver _output/envtest/kube-apiserver
+    build _output/envtest/kubectl k8s.io/kubernetes/cmd/kubectl "${KUBERNETES_VERSION}"
+    build _output/envtest/etcd go.etcd.io/etcd/server/v3 "${KUBERNETES_VERSION}"
+    ;;
+  release)
+    for arch in amd64 arm64; do
+      GOOS=linux GOARCH=${arch} server "_output/release/linux-${arch}" -trimpath
+    done
+    ;;
+  *)
+    fail "usage: build.sh server|envtest|release"
+    ;;
+esac

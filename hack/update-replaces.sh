@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Copyright The fairlead Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# Writes the replaces that k8s.io/kubernetes needs into go.mod.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+patchset replaces --line "${LINE}" --write
