@@ -1,0 +1,115 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+)
+
+var gateNames = []string{"APIUnions", "APIUnionsRatcheting", "CRDFieldLevelVersioning"}
+
+// apiserver runs the binary for flags that make it end by itself.
+func apiserver(args ...string) (string, error) {
+	out, err := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kube-apiserver"), args...).CombinedOutput()
+	return string(out), err
+}
+
+func (s *server) metrics(t *testing.T) string {
+	t.Helper()
+	client, err := discovery.NewDiscoveryClientForConfig(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := client.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestF1GatesAreInTheHelp(t *testing.T) {
+	help, err := apiserver("--help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range gateNames {
+		if want := name + "=true|false (ALPHA - default=false)"; !strings.Contains(help, want) {
+			t.Errorf("--help lacks %q", want)
+		}
+	}
+}
+
+func TestF1GatesAreInTheMetrics(t *testing.T) {
+	for name, tc := range map[string]struct {
+		server *server
+		want   string
+	}{
+		"on":             {shared, "1"},
+		"off by default": {startFor(t, options{}), "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			metrics := tc.server.metrics(t)
+			for _, gate := range gateNames {
+				if want := `kubernetes_feature_enabled{name="` + gate + `",stage="ALPHA"} ` + tc.want; !strings.Contains(metrics, want) {
+					t.Errorf("/metrics lacks %s", want)
+				}
+			}
+		})
+	}
+}
+
+func TestF1RatchetingNeedsUnions(t *testing.T) {
+	out, err := apiserver("--feature-gates=APIUnionsRatcheting=true")
+	if err == nil || !strings.Contains(out, "APIUnions") {
+		t.Errorf("the server accepts APIUnionsRatcheting alone: %v, %s", err, out)
+	}
+}
+
+func TestF1AnOlderEmulatedVersionDoesNotHaveTheGates(t *testing.T) {
+	out, err := apiserver("--emulated-version=1.36", "--feature-gates=CRDFieldLevelVersioning=true")
+	if err == nil || !strings.Contains(out, "CRDFieldLevelVersioning") {
+		t.Errorf("the gate can be set at emulated version 1.36: %v, %s", err, out)
+	}
+
+	s := startFor(t, options{args: map[string]string{"emulated-version": "1.36"}})
+	if strings.Contains(s.metrics(t), `kubernetes_feature_enabled{name="CRDFieldLevelVersioning",stage="ALPHA"} 1`) {
+		t.Error("the gate is on at emulated version 1.36")
+	}
+	crd := newCRD(t, replicasGate)
+	s.install(t, crd)
+	got, err := s.crds.ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), crd.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Spec.CustomFeatureGates != nil {
+		t.Error("F4: the field was not dropped at emulated version 1.36")
+	}
+}
+
+func TestVersionIsThatOfTheLine(t *testing.T) {
+	const version = `v1\.37\.1\+fairlead\.\d+`
+	out, err := apiserver("--version")
+	if err != nil || !regexp.MustCompile(`^Kubernetes `+version+`\n$`).MatchString(out) {
+		t.Errorf("--version prints %q, %v", out, err)
+	}
+	stdout, _ := shared.kubectl(t, "", "version")
+	if !regexp.MustCompile(`(?m)^Server Version: ` + version + `$`).MatchString(stdout) {
+		t.Errorf("kubectl version prints %q", stdout)
+	}
+	metrics := shared.metrics(t)
+	if !regexp.MustCompile(`kubernetes_build_info{.*git_version="` + version + `"`).MatchString(metrics) {
+		t.Error("kubernetes_build_info does not have the version")
+	}
+	if strings.Contains(metrics, "v0.0.0-master") {
+		t.Error("/metrics speaks of v0.0.0-master")
+	}
+}

@@ -1,0 +1,41 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package integration proves on the built kube-apiserver, over etcd and with real clients, what a user can see. There
+// is a file per feature; every test names the rules of the contract that it proves.
+package integration
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// allGates switches on everything that fairlead adds.
+const allGates = "APIUnions=true,APIUnionsRatcheting=true,CRDFieldLevelVersioning=true"
+
+// shared is the server with all gates on that most tests use; each test brings its own CRDs.
+var shared *server
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
+	s, err := start(options{featureGates: allGates})
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%v\nrun this through: make test-integration\n", err)
+		return 1
+	}
+	shared = s
+	code := m.Run()
+	if err := s.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
