@@ -48,7 +48,7 @@ func (p *progress) end(how string) {
 // printDemo says how to use the server, in words that can be pasted.
 func printDemo(out io.Writer, s settings) {
 	kubectl, hint := findKubectl(s)
-	fmt.Fprintf(out, `
+	_, _ = fmt.Fprintf(out, `
 Kubeconfig: %[1]s   Log: %[2]s   Stop: Ctrl-C
 
 Try it from another terminal, at the root of the repository%[4]s:

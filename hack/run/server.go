@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -117,10 +118,7 @@ func (s *server) failure(what string) error {
 	if err != nil {
 		return fmt.Errorf("%s %w", message, err)
 	}
-	for _, line := range lastWords(string(log)) {
-		message += "\n  " + line
-	}
-	return errors.New(message)
+	return errors.New(strings.Join(append([]string{message}, lastWords(string(log))...), "\n  "))
 }
 
 // waitReady returns when the server, asked as its administrator, says that it is ready.

@@ -112,7 +112,8 @@ func (s *server) customResources(crd *apiextensionsv1.CustomResourceDefinition) 
 }
 
 func (s *server) uninstall(t *testing.T, name string) {
-	err := s.crds.ApiextensionsV1().CustomResourceDefinitions().Delete(context.Background(), name, metav1.DeleteOptions{})
+	ctx := context.WithoutCancel(t.Context()) // this runs when the test is over
+	err := s.crds.ApiextensionsV1().CustomResourceDefinitions().Delete(ctx, name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Error(err)
 	}

@@ -58,7 +58,7 @@ func ReadStamp(dir string) (*Stamp, error) {
 	}
 	stamp := &Stamp{}
 	if json.Unmarshal(data, stamp) != nil || stamp.Format != format {
-		return nil, nil
+		return nil, nil //nolint:nilerr // what cannot be read was written by another version: none of use
 	}
 	return stamp, nil
 }
