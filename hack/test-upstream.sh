@@ -8,16 +8,17 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-GATES_ON="APIUnions=true,APIUnionsRatcheting=true,CRDFieldLevelVersioning=true"
-
 # Tests of patched code that stand in other packages than it.
 BESIDE=(
+  k8s.io/apiextensions-apiserver/pkg/apis
   k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install
   k8s.io/apiextensions-apiserver/pkg/controller/openapi/...
 )
 
-# Known upstream failures on machines like ours, as -skip pattern; each needs its reason here. There are none.
-SKIP=""
+# Upstream tests that cannot pass, as -skip pattern, each with its reason:
+#   TestCompatibility/...CustomResourceDefinition: its fixtures list every field of a CRD and so lack ours. The same
+#   test over fixtures with our fields is TestC3StoredDataStaysReadable in pkg/apis/apiextensions.
+SKIP='^TestCompatibility$/CustomResourceDefinition$'
 
 patched_packages() {
   local patch module
@@ -34,6 +35,6 @@ mapfile -t packages < <(patched_packages)
 say "upstream's tests of $((${#packages[@]} + ${#BESIDE[@]})) packages, gates off"
 go test ${SKIP:+-skip "${SKIP}"} "${packages[@]}" "${BESIDE[@]}"
 
-say "the same, gates on: ${GATES_ON}"
-go test ${SKIP:+-skip "${SKIP}"} -ldflags "-X 'github.com/fairlead-dev/fairlead/pkg/features.initially=${GATES_ON}'" \
+say "the same, gates on"
+go test ${SKIP:+-skip "${SKIP}"} -ldflags "-X github.com/fairlead-dev/fairlead/pkg/features.defaultOn=true" \
   "${packages[@]}" "${BESIDE[@]}"

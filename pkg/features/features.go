@@ -36,15 +36,12 @@ const (
 	CRDFieldLevelVersioning featuregate.Feature = "CRDFieldLevelVersioning"
 )
 
-// initially is what the feature gates are set to before flags are read, in the form of --feature-gates. It is empty
-// but for test binaries: hack/test-upstream.sh sets it with the linker, to run upstream's tests with our gates on.
-var initially string
+// defaultOn is "true" in test binaries alone: hack/test-upstream.sh sets it with the linker, to run upstream's tests
+// with our gates on. A default, unlike a setting, gives way where a test emulates an older version.
+var defaultOn string
 
 func init() {
 	runtime.Must(Add(utilfeature.DefaultMutableFeatureGate))
-	if initially != "" {
-		runtime.Must(utilfeature.DefaultMutableFeatureGate.Set(initially))
-	}
 }
 
 // Add registers fairlead's feature gates and their dependencies with a feature gate. It fails where one of the
@@ -56,18 +53,19 @@ func Add(gate featuregate.MutableVersionedFeatureGate) error {
 	return gate.AddDependencies(dependencies)
 }
 
-// specs are alphabetical. The version of a spec is the oldest Kubernetes line that fairlead supports, since a gate
-// must be known wherever the server emulates that line.
+// specs are alphabetical.
 var specs = map[featuregate.Feature]featuregate.VersionedSpecs{
-	APIUnions: {
-		{Version: version.MustParse("1.37"), Default: false, PreRelease: featuregate.Alpha},
-	},
-	APIUnionsRatcheting: {
-		{Version: version.MustParse("1.37"), Default: false, PreRelease: featuregate.Alpha},
-	},
-	CRDFieldLevelVersioning: {
-		{Version: version.MustParse("1.37"), Default: false, PreRelease: featuregate.Alpha},
-	},
+	APIUnions:               alphaSpecs(),
+	APIUnionsRatcheting:     alphaSpecs(),
+	CRDFieldLevelVersioning: alphaSpecs(),
+}
+
+// alphaSpecs begin with the oldest Kubernetes line that fairlead supports, since a gate must be known wherever the
+// server emulates that line.
+func alphaSpecs() featuregate.VersionedSpecs {
+	return featuregate.VersionedSpecs{
+		{Version: version.MustParse("1.37"), Default: defaultOn == "true", PreRelease: featuregate.Alpha},
+	}
 }
 
 var dependencies = map[featuregate.Feature][]featuregate.Feature{
