@@ -28,7 +28,7 @@ func TestC3StoredDataStaysReadable(t *testing.T) {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
-		kinds = append(kinds, gv.WithKind("CustomResourceDefinition"))
+		kinds = append(kinds, gv.WithKind("CustomResourceDefinition"), gv.WithKind("ConversionReview"))
 	}
 	opts := roundtrip.NewCompatibilityTestOptions(scheme)
 	opts.Kinds = kinds
