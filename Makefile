@@ -5,7 +5,6 @@
 
 LINE ?= v1.37
 PORT ?= 6443
-GOARCH ?= $(shell go env GOARCH)
 export LINE PORT
 
 .DEFAULT_GOAL := help

@@ -7,14 +7,18 @@
 // A write request to a custom resource takes this way; what is ours is in brackets:
 //
 //	decode, prune, default
-//	managedFields
+//	managedFields       [Endpoint.DisabledPaths: fields that this endpoint does not write]
 //	mutating admission
-//	PrepareForCreate, PrepareForUpdate  [Plan.PrepareForCreate: evaluate feature gates, package fieldgate]
-//	generation
-//	validation
+//	                    [Request.Create, Request.Update: evaluate feature gates, package fieldgate]
+//	strategy: PrepareForCreate or PrepareForUpdate, with generation
+//	strategy: validation
 //	validating admission
 //	storage
-//	response                            [Request.Done: warnings, once it is known that the write succeeded]
+//	                    [Request.Done: warnings, once it is known that the write succeeded]
+//	response
+//
+// Gates are evaluated between mutating admission and the strategy, not in the strategy itself, since only there an
+// evaluation can fail: it may need a conversion (rule G1).
 //
 // What a CRD needs is compiled once, into a Plan, when the handler of the CRD is built; a change of the CRD's spec
 // builds a new handler (rules R3, G11). Feature gates of the server are read here, at the edge, and nowhere below.

@@ -4,54 +4,142 @@
 package customresource
 
 import (
-	"context"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 	"github.com/fairlead-dev/fairlead/pkg/features"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
 
-// Plan is what fairlead does to the custom resources of one CRD. It is immutable. The nil Plan does nothing, at no
-// cost (rule R2); all methods accept it.
+// Plan is what fairlead does to the custom resources of one CRD. It is compiled once, when the handler of the CRD is
+// built, and immutable. The nil Plan does nothing, at no cost (rules R2, R3); all methods accept it.
 type Plan struct {
 	gates *fieldgate.Plan
+	resource schema.GroupResource
+	// storage is the version that the gates speak of (rule G1).
+	storage schema.GroupVersion
+	// convertor converts to the storage version and back. It is nil where paths are evaluated in every version as
+	// they are: with conversion None.
+	convertor runtime.ObjectConvertor
+	versions  map[string]version
+}
+
+// version is what the plan knows of a served version.
+type version struct {
+	hasStatus bool
 }
 
 // NewPlan compiles what the CRD asks for, as far as the server's feature gates allow it, or returns nil where that
-// is nothing. schemas are the structural schemas of the CRD by version.
-func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*structuralschema.Structural) *Plan {
+// is nothing. schemas are the structural schemas of the CRD by version. convertor must not modify what it converts;
+// it is asked only where an object of another version than the stored one might be changed.
+func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*structuralschema.Structural, convertor runtime.ObjectConvertor) *Plan {
 	if crd.Spec.CustomFeatureGates == nil || !utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning) {
 		return nil
 	}
-	gates := fieldgate.Compile(crd.Spec.CustomFeatureGates, schemas[storageVersion(crd)], fieldgate.Options{})
-	if gates == nil {
-		return nil
+	p := &Plan{
+		resource: schema.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural},
+		versions: map[string]version{},
 	}
-	return &Plan{gates: gates}
-}
-
-// storageVersion returns the version whose schema the gates' paths belong to (rule G1).
-func storageVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
 	for i := range crd.Spec.Versions {
-		if crd.Spec.Versions[i].Storage {
-			return crd.Spec.Versions[i].Name
+		v := &crd.Spec.Versions[i]
+		p.versions[v.Name] = version{hasStatus: v.Subresources != nil && v.Subresources.Status != nil}
+		if v.Storage {
+			p.storage = schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}
 		}
 	}
-	return ""
+	if crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter {
+		p.convertor = convertor
+	}
+	if p.gates = fieldgate.Compile(crd.Spec.CustomFeatureGates, schemas[p.storage.Version]); p.gates == nil {
+		return nil
+	}
+	return p
 }
 
-// PrepareForCreate evaluates the feature gates of the CRD on an object that is about to be created, and notes the
-// outcome in the Request of ctx. It belongs into the strategy's method of that name, before generation is computed
-// (rule G6).
-func (p *Plan) PrepareForCreate(ctx context.Context, obj map[string]any) {
+// DropDisabledDefaults takes the defaults of disabled fields out of the schemas in which the paths mean what they say
+// (rule G8). Schemas that it changes are replaced by copies.
+func (p *Plan) DropDisabledDefaults(schemas map[string]*structuralschema.Structural) {
 	if p == nil {
 		return
 	}
-	outcome := p.gates.Evaluate(obj, nil)
-	if request := requestFrom(ctx); request != nil {
-		request.gates = outcome
+	for name, s := range schemas {
+		if p.convertor == nil || name == p.storage.Version {
+			schemas[name] = p.gates.WithoutDisabledDefaults(s)
+		}
 	}
+}
+
+// Resource returns the endpoint of the resource itself in a served version.
+func (p *Plan) Resource(versionName string) *Endpoint {
+	if p == nil {
+		return nil
+	}
+	scope := fieldgate.Everything
+	if p.versions[versionName].hasStatus {
+		scope = fieldgate.ExceptStatus
+	}
+	return &Endpoint{plan: p, scope: scope}
+}
+
+// Status returns the endpoint of the status subresource.
+func (p *Plan) Status() *Endpoint {
+	if p == nil {
+		return nil
+	}
+	return &Endpoint{plan: p, scope: fieldgate.OnlyStatus}
+}
+
+// Endpoint is what the plan does to the writes of one endpoint of the CRD. The nil Endpoint does nothing.
+type Endpoint struct {
+	plan  *Plan
+	scope fieldgate.Scope
+}
+
+// DisabledPaths returns the fields that the endpoint does not write because of a gate: what upstream calls reset
+// fields (rule G7).
+func (e *Endpoint) DisabledPaths() []fieldpath.Path {
+	if e == nil {
+		return nil
+	}
+	return e.plan.gates.DisabledPaths(e.scope)
+}
+
+// DisablesPath tells whether a gate disables the field at a path as scale has it: names with a dot before each. A
+// field is disabled with each field around it.
+func (e *Endpoint) DisablesPath(path string) bool {
+	if e == nil {
+		return false
+	}
+	var at fieldpath.Path
+	for _, name := range strings.Split(strings.TrimPrefix(path, "."), ".") {
+		at = append(at, fieldpath.Field(name))
+	}
+	for _, disabled := range e.DisabledPaths() {
+		if at.HasPrefix(disabled) {
+			return true
+		}
+	}
+	return false
+}
+
+// Versions returns the API versions in which the paths mean what they say: all with conversion None, else the
+// storage version alone.
+func (e *Endpoint) Versions() []schema.GroupVersion {
+	if e == nil {
+		return nil
+	}
+	if e.plan.convertor != nil {
+		return []schema.GroupVersion{e.plan.storage}
+	}
+	var versions []schema.GroupVersion
+	for name := range e.plan.versions {
+		versions = append(versions, schema.GroupVersion{Group: e.plan.storage.Group, Version: name})
+	}
+	return versions
 }

@@ -6,44 +6,81 @@ package customresource
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/fairlead-dev/fairlead/pkg/endpoints/applied"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
 
-// Request carries what happened to an object from the strategy, which can only change it, to the end of the
-// request, when it is known that it succeeded: a request that is refused draws no warning (rule G10). A write that
-// the storage retries notes its outcome anew each time, so that the last one counts.
-//
-// The nil Request notes nothing.
+// Request is one write request to an endpoint. It remembers what happened to the object until it is known that the
+// write succeeded: a request that is refused draws no warning (rule G10). A write that the storage retries is
+// evaluated anew each time, and the last time counts.
 type Request struct {
-	ctx   context.Context
-	gates *fieldgate.Result
+	endpoint *Endpoint
+	ctx      context.Context
+	applied  *applied.Configuration
+	dryRun   bool
+	outcome  *fieldgate.Result
 }
 
-type requestKey struct{}
+// Begin returns the Request for a write and the context to do it with; dryRun is that of the request's options. An
+// Endpoint that is nil must not be asked: its writes need no Request.
+func (e *Endpoint) Begin(ctx context.Context, dryRun []string) (context.Context, *Request) {
+	r := &Request{endpoint: e, dryRun: len(dryRun) > 0}
+	r.ctx, r.applied = applied.WithConfiguration(ctx)
+	return r.ctx, r
+}
 
-// Begin returns the Request for a write and the context to do it with. Where the plan is nil, so is the Request,
-// and the context is ctx itself.
-func (p *Plan) Begin(ctx context.Context) (context.Context, *Request) {
-	if p == nil {
-		return ctx, nil
+// Create evaluates the feature gates on an object that is about to be created (rules G1, G2). It must run after
+// mutating admission and before the strategy.
+func (r *Request) Create(obj runtime.Object) error {
+	return r.evaluate(obj, nil)
+}
+
+// Update does the same for an object that is about to be updated; it is a rest.TransformFunc. The object to update
+// has no UID where server-side apply creates it.
+func (r *Request) Update(_ context.Context, obj, old runtime.Object) (runtime.Object, error) {
+	persisted, ok := old.(*unstructured.Unstructured)
+	if ok && persisted.GetUID() == "" {
+		persisted = nil
 	}
-	request := &Request{ctx: ctx}
-	return context.WithValue(ctx, requestKey{}, request), request
+	return obj, r.evaluate(obj, persisted)
 }
 
 // Done ends the write with its error. It must be called before the response is written.
 func (r *Request) Done(err error) {
-	if r == nil || err != nil {
+	if err != nil {
 		return
 	}
-	for _, text := range r.gates.Warnings() {
+	outcomes := r.outcome.Outcomes()
+	if len(outcomes) == 0 {
+		return
+	}
+	for _, text := range fieldgate.Warnings(outcomes) {
 		warning.AddWarning(r.ctx, "", text)
+	}
+	annotate(r.ctx, outcomes)
+	if !r.dryRun {
+		collector.count(r.endpoint.plan.resource, outcomes)
 	}
 }
 
-func requestFrom(ctx context.Context) *Request {
-	request, _ := ctx.Value(requestKey{}).(*Request)
-	return request
+// evaluate changes obj in place. old is nil on create.
+func (r *Request) evaluate(obj runtime.Object, old *unstructured.Unstructured) error {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	plan := r.endpoint.plan
+	if plan.convertor != nil && u.GroupVersionKind().GroupVersion() != plan.storage {
+		return r.evaluateConverted(u, old)
+	}
+	write := fieldgate.Write{Object: u.Object, Applied: r.applied.Object(), Scope: r.endpoint.scope}
+	if old != nil {
+		write.Old = old.Object
+	}
+	r.outcome = plan.gates.Evaluate(write)
+	return nil
 }

@@ -9,80 +9,122 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// Evaluate applies the plan to obj, a custom resource as the request would persist it; old is the persisted one, nil
-// on create. It drops from obj, or restores in it, the fields of disabled gates (rules G2-G5), and changes nothing
-// else. old is never modified (rule R4), nor does obj share anything with it afterwards.
+// Scope says which fields of an object an endpoint writes (rule G9).
+type Scope int
+
+const (
+	// Everything is the scope of a resource without status subresource.
+	Everything Scope = iota
+	// ExceptStatus is the scope of a resource that has one, and of scale.
+	ExceptStatus
+	// OnlyStatus is the scope of the status subresource.
+	OnlyStatus
+)
+
+func (s Scope) includes(rootField string) bool {
+	switch s {
+	case ExceptStatus:
+		return rootField != "status"
+	case OnlyStatus:
+		return rootField == "status"
+	default:
+		return true
+	}
+}
+
+// Write is a write of a custom resource.
+type Write struct {
+	// Object is what the request would persist. Evaluate changes it.
+	Object map[string]any
+	// Old is the persisted object, nil on create. It is never modified (rule R4).
+	Old map[string]any
+	// Applied is the configuration of a server-side apply request, else nil. It decides whether the client tried
+	// to change a field: that the merged object lacks one may be for lost ownership alone.
+	Applied map[string]any
+	// Scope is that of the endpoint.
+	Scope Scope
+}
+
+// Evaluate applies the plan to a write: it drops from the object, or restores in it, the fields of disabled gates
+// (rules G2-G5), and changes nothing else. The object shares nothing with the old one afterwards.
 //
-// The Result is nil where there is nothing to tell the client; then nothing was allocated either.
-func (p *Plan) Evaluate(obj, old map[string]any) *Result {
+// The Result is nil where nothing was changed and no deprecated field used; then nothing was allocated either.
+func (p *Plan) Evaluate(w Write) *Result {
 	if p == nil {
 		return nil
 	}
-	e := evaluation{plan: p}
-	e.fields(&p.root, obj, old)
+	e := evaluation{plan: p, apply: w.Applied != nil}
+	for i := range p.root.fields {
+		if c := &p.root.fields[i]; w.Scope.includes(c.name) {
+			e.field(c, w.Object, w.Old, w.Applied)
+		}
+	}
 	return e.result
 }
 
 type evaluation struct {
 	plan   *Plan
+	apply  bool
 	result *Result
 }
 
-// fields walks the fields of an object. old is the persisted object at the same place, nil if there is none: a new
-// object has no persisted fields (rule G5).
-func (e *evaluation) fields(n *node, obj, old map[string]any) {
+// fields walks the fields of an object. old and applied are the objects at the same place, nil if there are none: a
+// new object has no persisted fields (rule G5).
+func (e *evaluation) fields(n *node, obj, old, applied map[string]any) {
 	for i := range n.fields {
-		name, place := n.fields[i].name, n.fields[i].node
-		if e.plan.isDisabled(place) {
-			e.settle(place, name, obj, old)
-			continue
-		}
-		value, oldValue := obj[name], old[name]
-		if e.plan.isDeprecated(place) && value != nil && !jsonvalue.Equal(value, oldValue) {
-			e.note(place, deprecated)
-		}
-		e.below(place, value, oldValue)
+		e.field(&n.fields[i], obj, old, applied)
 	}
+}
+
+func (e *evaluation) field(c *child, obj, old, applied map[string]any) {
+	if e.plan.isDisabled(c.node) {
+		e.settle(c, obj, old, applied)
+		return
+	}
+	value, oldValue := obj[c.name], old[c.name]
+	if e.plan.isDeprecated(c.node) && value != nil && !jsonvalue.Equal(value, oldValue) {
+		e.note(c.node, deprecated)
+	}
+	e.below(c.node, value, oldValue, applied[c.name])
 }
 
 // below walks what is inside a value. What is not of the type that the schema has is left to schema validation
 // (rule R1). An ancestor that the request removed takes the guarded fields with it (rule G4).
-func (e *evaluation) below(n *node, value, oldValue any) {
+func (e *evaluation) below(n *node, value, oldValue, appliedValue any) {
 	switch value := value.(type) {
 	case map[string]any:
 		if value == nil { // a typed nil cannot be written to; no decoder makes one
 			return
 		}
 		old, _ := oldValue.(map[string]any)
-		e.fields(n, value, old)
+		applied, _ := appliedValue.(map[string]any)
+		e.fields(n, value, old, applied)
 		if n.each != nil {
-			e.values(n.each, value, old)
+			for key := range value {
+				e.below(n.each, value[key], old[key], applied[key])
+			}
 		}
 	case []any:
 		if n.each != nil && len(n.keys) > 0 {
 			old, _ := oldValue.([]any)
-			e.items(n, value, old)
+			applied, _ := appliedValue.([]any)
+			e.items(n, value, old, applied)
 		}
 	}
 }
 
-func (e *evaluation) values(n *node, obj, old map[string]any) {
-	for key, value := range obj {
-		e.below(n, value, old[key])
-	}
-}
-
-func (e *evaluation) items(n *node, list, old []any) {
+func (e *evaluation) items(n *node, list, old, applied []any) {
 	persisted := jsonvalue.NewListMap(old, n.keys)
+	configured := jsonvalue.NewListMap(applied, n.keys)
 	for i := range list {
 		if item, ok := list[i].(map[string]any); ok {
-			e.below(n.each, item, nilIfNone(persisted.Get(item, i)))
+			e.below(n.each, item, valueOf(persisted.Get(item, i)), valueOf(configured.Get(item, i)))
 		}
 	}
 }
 
-// nilIfNone keeps a nil map from becoming an interface that is not nil.
-func nilIfNone(item map[string]any) any {
+// valueOf keeps a nil map from becoming an interface that is not nil.
+func valueOf(item map[string]any) any {
 	if item == nil {
 		return nil
 	}
@@ -90,27 +132,41 @@ func nilIfNone(item map[string]any) any {
 }
 
 // settle makes a field of a disabled gate what it is in the persisted object: absent, or exactly as persisted.
-func (e *evaluation) settle(n *node, name string, obj, old map[string]any) {
-	value, present := obj[name]
-	oldValue, persisted := old[name]
+func (e *evaluation) settle(c *child, obj, old, applied map[string]any) {
+	value, present := obj[c.name]
+	oldValue, persisted := old[c.name]
 	switch {
 	case oldValue != nil:
-		if !jsonvalue.Equal(value, oldValue) {
-			obj[name] = runtime.DeepCopyJSONValue(oldValue)
-			e.note(n, kept)
+		if jsonvalue.Equal(value, oldValue) {
+			return
 		}
+		obj[c.name] = runtime.DeepCopyJSONValue(oldValue)
+		if e.apply && isConfirmed(applied, c.name, oldValue) {
+			e.note(c.node, settled)
+		} else {
+			e.note(c.node, kept)
+		}
+	case persisted && present && value == nil:
 	case persisted:
-		obj[name] = nil
-		e.noteDropped(n, value)
+		obj[c.name] = nil
+		e.noteDropped(c.node, value)
 	case present:
-		delete(obj, name)
-		e.noteDropped(n, value)
+		delete(obj, c.name)
+		e.noteDropped(c.node, value)
 	}
 }
 
-// noteDropped leaves out a null, with which the client did not set the field.
+// isConfirmed tells whether an applied configuration names a field with nothing but what is persisted.
+func isConfirmed(applied map[string]any, name string, oldValue any) bool {
+	value, named := applied[name]
+	return named && jsonvalue.Contains(oldValue, value)
+}
+
+// noteDropped owes the client nothing for a null, with which it did not set the field.
 func (e *evaluation) noteDropped(n *node, value any) {
-	if value != nil {
+	if value == nil {
+		e.note(n, settled)
+	} else {
 		e.note(n, dropped)
 	}
 }

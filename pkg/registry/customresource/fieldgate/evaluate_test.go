@@ -4,6 +4,7 @@
 package fieldgate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
-	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 )
 
 const schemaYAML = `
@@ -92,7 +92,12 @@ func object(t testing.TB, text string) map[string]any {
 
 func testSchema(t testing.TB) *structuralschema.Structural {
 	t.Helper()
-	v1 := parse[apiextensionsv1.JSONSchemaProps](t, schemaYAML)
+	return schemaOf(t, schemaYAML)
+}
+
+func schemaOf(t testing.TB, text string) *structuralschema.Structural {
+	t.Helper()
+	v1 := parse[apiextensionsv1.JSONSchemaProps](t, text)
 	var internal apiextensionsinternal.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &internal, nil); err != nil {
 		t.Fatal(err)
@@ -115,7 +120,7 @@ func compile(t testing.TB, enabled ...string) *Plan {
 		}
 		gates.FeatureGates[i].Enabled = &on
 	}
-	return Compile(&gates, testSchema(t), Options{})
+	return Compile(&gates, testSchema(t))
 }
 
 func TestEvaluate(t *testing.T) {
@@ -123,6 +128,7 @@ func TestEvaluate(t *testing.T) {
 		name     string
 		enabled  []string
 		old      string // empty on create
+		applied  string // the configuration of a server-side apply
 		obj      string
 		want     string // empty: as obj
 		warnings []string
@@ -287,6 +293,36 @@ func TestEvaluate(t *testing.T) {
 			warnings: []string{`.spec.foo.qux: not updated: feature gate "Qux" is disabled`},
 		},
 
+		// Server-side apply: the merged object lacks what the manager does not own any more.
+		{
+			name: "G10: an applied value that is the persisted one is no attempt to change it, though it was pruned",
+			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {replicas: 3}`,
+			obj: `spec: {image: a}`, want: `spec: {image: a, replicas: 3}`,
+		},
+		{
+			name: "G10: an applied value that differs is one",
+			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {replicas: 5}`,
+			obj: `spec: {image: a}`, want: `spec: {image: a, replicas: 3}`,
+			warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
+		},
+		{
+			name: "G10: leaving out what was applied before is an attempt to remove it",
+			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {image: a}`,
+			obj: `spec: {image: a}`, want: `spec: {image: a, replicas: 3}`,
+			warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
+		},
+		{
+			name: "G10: applying a part of a persisted object confirms it",
+			old:  `spec: {foo: {baz: 1, qux: 2}}`, applied: `spec: {foo: {baz: 1}}`,
+			obj: `spec: {foo: {qux: 2}}`, want: `spec: {foo: {baz: 1, qux: 2}}`,
+		},
+		{
+			name: "G5, G10: applied items are matched by their keys",
+			old:  `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`, applied: `spec: {containers: [{name: b, port: 1, size: 2}, {name: a, port: 1, size: 1}]}`,
+			obj:  `spec: {containers: [{name: a, port: 1}, {name: b, port: 1}]}`,
+			want: `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`,
+		},
+
 		// List maps and maps.
 		{
 			name: "G5: items are matched by all of their keys, in any order",
@@ -339,7 +375,7 @@ func TestEvaluate(t *testing.T) {
 				want = object(t, tc.obj)
 			}
 
-			if diff := cmp.Diff(tc.warnings, plan.Evaluate(obj, old).Warnings()); diff != "" {
+			if diff := cmp.Diff(tc.warnings, plan.Evaluate(Write{Object: obj, Old: old, Applied: object(t, tc.applied)}).Warnings()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(want, obj); diff != "" {
@@ -349,7 +385,7 @@ func TestEvaluate(t *testing.T) {
 			if diff := cmp.Diff(untouched, old); diff != "" {
 				t.Errorf("R4: old was modified:\n%s", diff)
 			}
-			plan.Evaluate(obj, old)
+			plan.Evaluate(Write{Object: obj, Old: old})
 			if diff := cmp.Diff(want, obj); diff != "" {
 				t.Errorf("R4: not idempotent:\n%s", diff)
 			}
@@ -413,8 +449,8 @@ featureGates:
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			declared := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gates)
-			plan := Compile(&declared, testSchema(t), Options{})
-			got := plan.Evaluate(object(t, tc.obj), object(t, tc.old)).Warnings()
+			plan := Compile(&declared, testSchema(t))
+			got := plan.Evaluate(Write{Object: object(t, tc.obj), Old: object(t, tc.old)}).Warnings()
 			if diff := cmp.Diff(tc.warnings, got); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
@@ -437,25 +473,45 @@ func TestCompile(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, tc.gates)
-			if plan := Compile(&gates, testSchema(t), Options{}); (plan == nil) != tc.wantNil {
+			if plan := Compile(&gates, testSchema(t)); (plan == nil) != tc.wantNil {
 				t.Errorf("plan is %v", plan)
 			}
 		})
 	}
-	if Compile(nil, nil, Options{}) != nil {
+	if Compile(nil, nil) != nil {
 		t.Error("R2: a CRD without customFeatureGates has a plan")
 	}
 }
 
-func TestG9PlansCoverTheirPathsOnly(t *testing.T) {
-	gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gatesYAML)
-	isStatus := func(p fieldpath.Path) bool { return p[0].Name == "status" }
-	plan := Compile(&gates, testSchema(t), Options{Includes: isStatus})
-
-	obj := object(t, `{spec: {replicas: 3}, status: {ready: 1}}`)
-	plan.Evaluate(obj, nil)
-	if diff := cmp.Diff(object(t, `{spec: {replicas: 3}, status: {}}`), obj); diff != "" {
-		t.Errorf("object (-want +got):\n%s", diff)
+func TestG9ScopesOfEndpoints(t *testing.T) {
+	const obj = `{spec: {image: a, replicas: 3}, status: {ready: 1}}`
+	for name, tc := range map[string]struct {
+		scope Scope
+		want  string
+		paths string
+	}{
+		"G9: a resource without status subresource writes everything": {Everything, `{spec: {image: a}, status: {}}`,
+			".spec.containers[*].extra.a .spec.containers[*].size .spec.foo .spec.pools[*].size .spec.replicas .status.ready"},
+		"G9: gates on .status do not act beside a status subresource": {ExceptStatus, `{spec: {image: a}, status: {ready: 1}}`,
+			".spec.containers[*].extra.a .spec.containers[*].size .spec.foo .spec.pools[*].size .spec.replicas"},
+		"G9: other gates do not act on the status subresource": {OnlyStatus, `{spec: {image: a, replicas: 3}, status: {}}`, ".status.ready"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := compile(t)
+			got := object(t, obj)
+			plan.Evaluate(Write{Object: got, Scope: tc.scope})
+			if diff := cmp.Diff(object(t, tc.want), got); diff != "" {
+				t.Errorf("object (-want +got):\n%s", diff)
+			}
+			var paths []string
+			for _, path := range plan.DisabledPaths(tc.scope) {
+				paths = append(paths, path.String())
+			}
+			slices.Sort(paths)
+			if diff := cmp.Diff(tc.paths, strings.Join(paths, " ")); diff != "" {
+				t.Errorf("disabled paths (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -464,9 +520,9 @@ func TestR2ObjectsWithoutGuardedFieldsAllocateNothing(t *testing.T) {
 	const text = `spec: {image: a, foo: {baz: 1}, containers: [{name: a, port: 1}, {name: b, port: 2}], pools: {x: {image: i}}}`
 	obj, old := object(t, text), object(t, text)
 	for name, run := range map[string]func(){
-		"create":   func() { plan.Evaluate(obj, nil) },
-		"update":   func() { plan.Evaluate(obj, old) },
-		"nil plan": func() { (*Plan)(nil).Evaluate(obj, old) },
+		"create":   func() { plan.Evaluate(Write{Object: obj}) },
+		"update":   func() { plan.Evaluate(Write{Object: obj, Old: old}) },
+		"nil plan": func() { (*Plan)(nil).Evaluate(Write{Object: obj, Old: old}) },
 	} {
 		if n := testing.AllocsPerRun(100, run); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)

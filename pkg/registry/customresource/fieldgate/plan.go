@@ -28,7 +28,8 @@ type guard struct {
 
 // gate is what evaluation needs to know of a feature gate.
 type gate struct {
-	name               string // as warnings name it
+	name               string
+	qualifiedName      string // as warnings name it
 	disabled           bool
 	deprecated         bool
 	deprecationWarning string // empty for the default warning
@@ -49,24 +50,17 @@ type child struct {
 
 const noGuard = -1
 
-// Options selects what of the gates a Plan covers.
-type Options struct {
-	// Includes tells whether the plan covers a guarded path; nil covers all. The main resource and its status
-	// subresource have a plan each (rule G9).
-	Includes func(fieldpath.Path) bool
-}
-
 // Compile returns the Plan for the feature gates of a CRD, with the structural schema of its storage version, which
 // tells the keys of list maps. It returns nil where no gate could have an effect: all are enabled, and those that
 // are deprecated guard nothing. Paths that do not parse are left out: validation has refused them (rule C5), and
 // serving must not fail (rule F5).
-func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural, opts Options) *Plan {
+func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural) *Plan {
 	if gates == nil {
 		return nil
 	}
 	p := &Plan{root: node{guard: noGuard}}
 	for i := range gates.FeatureGates {
-		p.addGate(gates, &gates.FeatureGates[i], schema, opts)
+		p.addGate(gates, &gates.FeatureGates[i], schema)
 	}
 	if !p.prune(&p.root) {
 		return nil
@@ -74,18 +68,19 @@ func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *
 	return p
 }
 
-func (p *Plan) addGate(gates *apiextensions.CustomResourceDefinitionFeatureGates, declared *apiextensions.CustomResourceDefinitionFeatureGate, schema *structuralschema.Structural, opts Options) {
+func (p *Plan) addGate(gates *apiextensions.CustomResourceDefinitionFeatureGates, declared *apiextensions.CustomResourceDefinitionFeatureGate, schema *structuralschema.Structural) {
 	g := &gate{
-		name:       gates.QualifiedName(declared),
-		disabled:   !declared.IsEnabled(),
-		deprecated: declared.PreRelease == apiextensions.PreReleaseDeprecated,
+		name:          declared.Name,
+		qualifiedName: gates.QualifiedName(declared),
+		disabled:      !declared.IsEnabled(),
+		deprecated:    declared.PreRelease == apiextensions.PreReleaseDeprecated,
 	}
 	if declared.FieldDeprecationWarning != nil {
 		g.deprecationWarning = *declared.FieldDeprecationWarning
 	}
 	for _, written := range declared.FieldPaths {
 		path, err := fieldpath.Parse(written)
-		if err != nil || (opts.Includes != nil && !opts.Includes(path)) {
+		if err != nil {
 			continue
 		}
 		if place := p.root.grow(path, schema); place.guard == noGuard {
@@ -136,6 +131,34 @@ func (n *node) growEach(schema *structuralschema.Structural) (*node, *structural
 	default:
 		return n.each, nil
 	}
+}
+
+// DisabledPaths returns the paths of the disabled fields that an endpoint of that scope would write, but for those
+// below another disabled field, in no particular order.
+func (p *Plan) DisabledPaths(scope Scope) []fieldpath.Path {
+	if p == nil {
+		return nil
+	}
+	var paths []fieldpath.Path
+	for _, c := range p.root.fields {
+		if scope.includes(c.name) {
+			paths = p.disabledPaths(paths, c.node, fieldpath.Path{fieldpath.Field(c.name)})
+		}
+	}
+	return paths
+}
+
+func (p *Plan) disabledPaths(paths []fieldpath.Path, n *node, at fieldpath.Path) []fieldpath.Path {
+	if p.isDisabled(n) {
+		return append(paths, at)
+	}
+	for _, c := range n.fields {
+		paths = p.disabledPaths(paths, c.node, append(slices.Clip(at), fieldpath.Field(c.name)))
+	}
+	if n.each != nil {
+		paths = p.disabledPaths(paths, n.each, append(slices.Clip(at), fieldpath.Each()))
+	}
+	return paths
 }
 
 // prune removes what can have no effect and tells whether anything remains at or below n. Below a disabled field no

@@ -12,6 +12,17 @@ const (
 	dropped    effect = 1 << iota // the field was not persisted and is not set
 	kept                          // the field stays as it was persisted
 	deprecated                    // the field is enabled, deprecated, and was set or changed
+	settled                       // the object was changed, but the client had not asked for anything else
+)
+
+// Action is what became of a guarded field, in the words of metrics and audit annotations (rules V1, V2).
+type Action string
+
+// The actions. Where items under one path were both kept and dropped, they count as kept (rule G10).
+const (
+	Dropped    Action = "dropped"
+	Kept       Action = "kept"
+	Deprecated Action = "deprecated"
 )
 
 // Result is what an evaluation did, by guarded path.
@@ -20,25 +31,82 @@ type Result struct {
 	effects []effect // of the guard with the same index
 }
 
-// Warnings returns what the client is told, in the order of the paths in the CRD and at most once per path
-// (rule G10), without the prefix that clients add. The nil Result has none.
-func (r *Result) Warnings() []string {
+// Outcome is what became of the fields under one guarded path.
+type Outcome struct {
+	// Path is as written in the gate.
+	Path string
+	// Gate is the name of the gate.
+	Gate string
+	// QualifiedName is how warnings name the gate.
+	QualifiedName string
+	// Action is what was done.
+	Action Action
+
+	gate *gate
+}
+
+// Outcomes returns what there is to tell of, at most one per path, in the order of the paths in the CRD. The nil
+// Result has none.
+func (r *Result) Outcomes() []Outcome {
 	if r == nil {
 		return nil
 	}
+	var outcomes []Outcome
+	for i, g := range r.guards {
+		if action := r.effects[i].action(); action != "" {
+			outcomes = append(outcomes, Outcome{Path: g.path, Gate: g.gate.name, QualifiedName: g.gate.qualifiedName, Action: action, gate: g.gate})
+		}
+	}
+	return outcomes
+}
+
+func (e effect) action() Action {
+	switch {
+	case e&kept != 0:
+		return Kept
+	case e&dropped != 0:
+		return Dropped
+	case e&deprecated != 0:
+		return Deprecated
+	default:
+		return ""
+	}
+}
+
+// ChangedObject tells whether the evaluation changed the object.
+func (r *Result) ChangedObject() bool {
+	if r == nil {
+		return false
+	}
+	for _, what := range r.effects {
+		if what&(dropped|kept|settled) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Warnings returns what the client is told, in the order of the paths in the CRD and at most once per path
+// (rule G10), without the prefix that clients add. The nil Result has none.
+func (r *Result) Warnings() []string {
+	return Warnings(r.Outcomes())
+}
+
+// Warnings returns what the client is told of outcomes.
+func Warnings(outcomes []Outcome) []string {
 	var warnings []string
 	var warned *gate // the gate whose own deprecation warning was given last; the paths of a gate are neighbors
-	for i, g := range r.guards {
-		switch what := r.effects[i]; {
-		case what&kept != 0:
-			warnings = append(warnings, fmt.Sprintf("%s: not updated: feature gate %q is disabled", g.path, g.gate.name))
-		case what&dropped != 0:
-			warnings = append(warnings, fmt.Sprintf("%s: dropped: feature gate %q is disabled", g.path, g.gate.name))
-		case what&deprecated != 0 && g.gate.deprecationWarning == "":
-			warnings = append(warnings, g.path+": deprecated field")
-		case what&deprecated != 0 && g.gate != warned:
-			warnings = append(warnings, g.gate.deprecationWarning)
-			warned = g.gate
+	for _, o := range outcomes {
+		switch {
+		case o.Action == Kept:
+			warnings = append(warnings, fmt.Sprintf("%s: not updated: feature gate %q is disabled", o.Path, o.QualifiedName))
+		case o.Action == Dropped:
+			warnings = append(warnings, fmt.Sprintf("%s: dropped: feature gate %q is disabled", o.Path, o.QualifiedName))
+		case o.gate.deprecationWarning == "":
+			warnings = append(warnings, o.Path+": deprecated field")
+		case o.gate != warned:
+			warnings = append(warnings, o.gate.deprecationWarning)
+			warned = o.gate
 		}
 	}
 	return warnings

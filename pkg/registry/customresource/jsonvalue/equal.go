@@ -77,3 +77,42 @@ func isInt64(f float64) bool {
 	const limit = 1 << 63
 	return f >= -limit && f < limit && f == float64(int64(f))
 }
+
+// Contains tells whether part is what the value has in part: objects may leave out fields, lists may leave out items
+// but keep the order, all else must be equal.
+func Contains(value, part any) bool {
+	switch part := part.(type) {
+	case map[string]any:
+		value, ok := value.(map[string]any)
+		return ok && containsFields(value, part)
+	case []any:
+		value, ok := value.([]any)
+		return ok && containsItems(value, part)
+	default:
+		return Equal(value, part)
+	}
+}
+
+func containsFields(value, part map[string]any) bool {
+	for k, p := range part {
+		if v, ok := value[k]; !ok || !Contains(v, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// containsItems looks for each item after the one before it, so that any lists take linear time.
+func containsItems(value, part []any) bool {
+	i := 0
+	for _, p := range part {
+		for i < len(value) && !Contains(value[i], p) {
+			i++
+		}
+		if i == len(value) {
+			return false
+		}
+		i++
+	}
+	return true
+}

@@ -50,6 +50,33 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+func TestContains(t *testing.T) {
+	list := func(items ...any) []any { return items }
+	for _, tc := range []struct {
+		name        string
+		value, part any
+		want        bool
+	}{
+		{"itself", item("a", int64(1)), item("a", int64(1)), true},
+		{"fields may be left out", item("a", int64(1), "b", int64(2)), item("b", int64(2)), true},
+		{"a field more", item("a", int64(1)), item("a", int64(1), "b", nil), false},
+		{"another value", item("a", int64(1)), item("a", int64(2)), false},
+		{"items may be left out", list("a", "b", "c"), list("a", "c"), true},
+		{"items keep their order", list("a", "b"), list("b", "a"), false},
+		{"an item counts once", list("a"), list("a", "a"), false},
+		{"items in part", list(item("k", "a", "v", "1"), item("k", "b", "v", "2")), list(item("k", "b")), true},
+		{"an object is no list", item(), list(), false},
+		{"null is null", nil, nil, true},
+		{"null is not a part of an object", item("a", int64(1)), nil, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := Contains(tc.value, tc.part); got != tc.want {
+				t.Errorf("Contains(%v, %v) = %v", tc.value, tc.part, got)
+			}
+		})
+	}
+}
+
 func item(kv ...any) map[string]any {
 	out := map[string]any{}
 	for i := 0; i < len(kv); i += 2 {

@@ -1,0 +1,102 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldgate
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+)
+
+const defaultsSchema = `
+type: object
+properties:
+  spec:
+    type: object
+    default: {mode: auto, replicas: 9, tuning: {level: 9, other: x}}
+    properties:
+      mode: {type: string}
+      replicas: {type: integer, default: 1}
+      tuning:
+        type: object
+        properties:
+          level: {type: integer, default: 2}
+          other: {type: string}
+      hidden:
+        type: object
+        default: {}
+        properties:
+          inner: {type: integer, default: 3}
+      pools:
+        type: object
+        additionalProperties:
+          type: object
+          properties:
+            size: {type: integer, default: 4}
+      ports:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name]
+        default: [{name: a, weight: 9}]
+        items:
+          type: object
+          required: [name]
+          properties:
+            name: {type: string}
+            weight: {type: integer, default: 5}
+`
+
+const defaultsGates = `
+featureGates:
+- {name: A, preRelease: alpha, fieldPaths: [.spec.replicas, .spec.tuning.level, .spec.hidden, '.spec.pools[*].size', '.spec.ports[*].weight']}
+`
+
+func TestG8DefaultsOfDisabledFieldsDoNotApply(t *testing.T) {
+	for _, tc := range []struct{ name, obj, want string }{
+		{
+			"G8: nor as part of a default of an enclosing object",
+			`{}`,
+			`{spec: {mode: auto, tuning: {other: x}, ports: [{name: a}]}}`,
+		},
+		{
+			"G8: nor in map values and items that the client wrote",
+			`{spec: {tuning: {}, pools: {x: {}}, ports: [{name: b}]}}`,
+			`{spec: {tuning: {}, pools: {x: {}}, ports: [{name: b}]}}`,
+		},
+		{
+			"G8: a persisted value is served as it is, without defaults inside it",
+			`{spec: {replicas: 7, hidden: {}, ports: []}}`,
+			`{spec: {replicas: 7, hidden: {}, ports: []}}`,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, defaultsGates)
+			schema := schemaOf(t, defaultsSchema)
+			original := schema.DeepCopy()
+			plan := Compile(&gates, schema)
+			got := object(t, tc.obj)
+			defaulting.Default(got, plan.WithoutDisabledDefaults(schema))
+			if diff := cmp.Diff(object(t, tc.want), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(original, schema); diff != "" {
+				t.Errorf("the schema was modified:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestG8EnabledFieldsKeepTheirDefaults(t *testing.T) {
+	yes := true
+	gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, defaultsGates)
+	gates.FeatureGates[0].Enabled = &yes
+	gates.FeatureGates[0].PreRelease = apiextensions.PreReleaseDeprecated // so that there is a plan
+	schema := schemaOf(t, defaultsSchema)
+	if got := Compile(&gates, schema).WithoutDisabledDefaults(schema); got != schema {
+		t.Error("the schema was copied although no field is disabled")
+	}
+}

@@ -1,0 +1,191 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldgate
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
+)
+
+// OpenAPIExtension marks a guarded field in the OpenAPI of a custom resource (rule G12). Its value is an object of
+// component (if the CRD names one), name, preRelease and enabled, the effective state.
+const OpenAPIExtension = "x-kubernetes-feature-gate"
+
+// Publish returns the OpenAPI schema of a custom resource, v2 or v3, with every guarded field marked (rule G12). It
+// is for the schema of the storage version, to which the paths belong. Paths that do not parse, and fields that the
+// schema does not show or that refer to another schema, are left out (rule R1).
+//
+// schema is never modified: builders share parts of it between resources. The result shares with it all that is not
+// on the way to a guarded field. Without gates it is schema itself (rule R2).
+func Publish(schema *spec.Schema, gates *apiextensions.CustomResourceDefinitionFeatureGates) *spec.Schema {
+	if schema == nil || gates == nil {
+		return schema
+	}
+	p := publisher{}
+	if gates.Component != nil {
+		p.component = *gates.Component
+	}
+	published := p.publish(newDeclarations(gates), *schema, true)
+	return &published
+}
+
+// EffectiveStates tells of each feature gate, by its index in the CRD, whether it is enabled for at least one of
+// its fields: by itself (rule C1), and with no disabled gate above the field (rule C8). A gate that guards nothing
+// (rule C4) is not enabled.
+func EffectiveStates(gates *apiextensions.CustomResourceDefinitionFeatureGates) []bool {
+	if gates == nil {
+		return nil
+	}
+	root := newDeclarations(gates)
+	states := make([]bool, len(gates.FeatureGates))
+	for i := range gates.FeatureGates {
+		gate := &gates.FeatureGates[i]
+		states[i] = gate.IsEnabled() && slices.ContainsFunc(gate.FieldPaths, root.isEnabled)
+	}
+	return states
+}
+
+// declarations is a place in the schema with what the CRD declares there and below. Unlike a Plan it knows all
+// gates, also those that have no effect on requests.
+type declarations struct {
+	gate   *apiextensions.CustomResourceDefinitionFeatureGate // of the field at this place; nil if there is none
+	fields map[string]*declarations
+	each   *declarations // the values of a map or the items of a list
+}
+
+func newDeclarations(gates *apiextensions.CustomResourceDefinitionFeatureGates) *declarations {
+	root := &declarations{}
+	for i := range gates.FeatureGates {
+		gate := &gates.FeatureGates[i]
+		for _, written := range gate.FieldPaths {
+			path, err := fieldpath.Parse(written)
+			if err != nil {
+				continue
+			}
+			// As in a Plan, the first gate of a path counts.
+			if place := root.grow(path); place.gate == nil {
+				place.gate = gate
+			}
+		}
+	}
+	return root
+}
+
+// grow returns what is declared at path, making room for it where there is none.
+func (d *declarations) grow(path fieldpath.Path) *declarations {
+	for _, step := range path {
+		next := d.at(step)
+		if next == nil {
+			next = &declarations{}
+			d.put(step, next)
+		}
+		d = next
+	}
+	return d
+}
+
+func (d *declarations) at(step fieldpath.Step) *declarations {
+	if step.Each {
+		return d.each
+	}
+	return d.fields[step.Name]
+}
+
+func (d *declarations) put(step fieldpath.Step, next *declarations) {
+	if step.Each {
+		d.each = next
+		return
+	}
+	if d.fields == nil {
+		d.fields = map[string]*declarations{}
+	}
+	d.fields[step.Name] = next
+}
+
+// isEnabled tells whether a guarded path has no disabled gate, neither its own nor above (rule C8).
+func (d *declarations) isEnabled(written string) bool {
+	path, err := fieldpath.Parse(written)
+	if err != nil {
+		return false
+	}
+	for _, step := range path {
+		if d = d.at(step); d == nil || (d.gate != nil && !d.gate.IsEnabled()) {
+			return false
+		}
+	}
+	return true
+}
+
+type publisher struct {
+	component string
+}
+
+// publish returns schema with what is declared at its place and below. above is the effective state of the fields
+// around it. Every level of the schema is copied before it is changed; a place that the schema does not have ends
+// the walk, so that it is never deeper than the schema.
+func (p publisher) publish(d *declarations, schema spec.Schema, above bool) spec.Schema {
+	if schema.Ref.String() != "" { // readers ignore what stands beside a reference
+		return schema
+	}
+	enabled := above
+	if d.gate != nil {
+		enabled = above && d.gate.IsEnabled()
+		schema.Extensions = maps.Clone(schema.Extensions)
+		schema.AddExtension(OpenAPIExtension, p.extension(d.gate, enabled))
+	}
+	if len(d.fields) > 0 {
+		schema.Properties = p.properties(d.fields, schema.Properties, enabled)
+	}
+	if d.each != nil {
+		schema.Items = p.items(d.each, schema.Items, enabled)
+		schema.AdditionalProperties = p.values(d.each, schema.AdditionalProperties, enabled)
+	}
+	return schema
+}
+
+func (p publisher) properties(fields map[string]*declarations, properties map[string]spec.Schema, enabled bool) map[string]spec.Schema {
+	published := maps.Clone(properties)
+	for name, d := range fields {
+		if property, ok := properties[name]; ok {
+			published[name] = p.publish(d, property, enabled)
+		}
+	}
+	return published
+}
+
+func (p publisher) items(d *declarations, items *spec.SchemaOrArray, enabled bool) *spec.SchemaOrArray {
+	if items == nil || items.Schema == nil {
+		return items
+	}
+	published, schema := *items, p.publish(d, *items.Schema, enabled)
+	published.Schema = &schema
+	return &published
+}
+
+func (p publisher) values(d *declarations, values *spec.SchemaOrBool, enabled bool) *spec.SchemaOrBool {
+	if values == nil || values.Schema == nil {
+		return values
+	}
+	published, schema := *values, p.publish(d, *values.Schema, enabled)
+	published.Schema = &schema
+	return &published
+}
+
+// extension is made of JSON's own types, since the OpenAPI controllers compare specs with reflect.DeepEqual.
+func (p publisher) extension(gate *apiextensions.CustomResourceDefinitionFeatureGate, enabled bool) map[string]any {
+	value := map[string]any{
+		"name":       gate.Name,
+		"preRelease": string(gate.PreRelease),
+		"enabled":    enabled,
+	}
+	if p.component != "" {
+		value["component"] = p.component
+	}
+	return value
+}
