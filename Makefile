@@ -39,6 +39,10 @@ stage: ## Write staging/src from the Go module cache and the patches; nothing to
 build: stage ## Build _output/bin/kube-apiserver and fairlead-run.
 	@hack/build.sh server
 
+.PHONY: stock
+stock: stage ## Build the unpatched kube-apiserver of the line into _output/stock, to compare with.
+	@hack/build.sh stock
+
 .PHONY: release
 release: stage ## Build static kube-apiserver binaries for linux/amd64 and linux/arm64 into _output/release.
 	@hack/build.sh release
@@ -57,7 +61,7 @@ test-upstream: stage ## Upstream's unit tests of every patched package, with all
 	@hack/test-upstream.sh
 
 .PHONY: test-integration
-test-integration: envtest-assets build ## Integration tests on the built binaries.
+test-integration: envtest-assets build stock ## Integration tests on the built binaries.
 	@hack/test-integration.sh
 
 .PHONY: verify
@@ -80,4 +84,4 @@ update: ## Run every hack/update-*.sh.
 
 .PHONY: clean
 clean: ## Remove everything that was built or staged; data of make run stays.
-	@rm -rf $(OUT)/bin $(OUT)/envtest $(OUT)/release staging/src
+	@rm -rf $(OUT)/bin $(OUT)/envtest $(OUT)/release $(OUT)/stock staging/src

@@ -5,6 +5,7 @@
 # Builds static binaries, stamped the way upstream's build stamps them:
 #   build.sh server    _output/bin/{kube-apiserver,fairlead-run}
 #   build.sh envtest   _output/envtest/{kube-apiserver,etcd,kubectl}
+#   build.sh stock     _output/stock/kube-apiserver, unpatched, from the same modules: for comparison
 #   build.sh release   _output/release/linux-{amd64,arm64}/kube-apiserver
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -47,7 +48,22 @@ server() {
   build "$1/kube-apiserver" ./cmd/kube-apiserver "${SERVER_VERSION}" "${@:2}"
 }
 
+# stock_modfile writes a go.mod in which no module is replaced by a patched one.
+stock_modfile() {
+  mkdir -p _output/stock
+  sed -E "s#=> \./staging/src/${LINE}/(\S+)#=> \1 v0${KUBERNETES_VERSION#v1}#" go.mod >_output/stock/go.mod.new
+  # Another time of change would make the go command look again.
+  cmp -s _output/stock/go.mod.new _output/stock/go.mod || cp _output/stock/go.mod.new _output/stock/go.mod
+  cp -n go.sum _output/stock/go.sum
+  rm _output/stock/go.mod.new
+}
+
 case ${1:-} in
+  stock)
+    stock_modfile
+    build _output/stock/kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "${KUBERNETES_VERSION}" \
+      -modfile=_output/stock/go.mod -mod=mod
+    ;;
   server)
     server _output/bin
     build _output/bin/fairlead-run ./hack/run "${SERVER_VERSION}"

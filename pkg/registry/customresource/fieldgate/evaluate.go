@@ -4,6 +4,9 @@
 package fieldgate
 
 import (
+	"cmp"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
@@ -71,9 +74,35 @@ type evaluation struct {
 // fields walks the fields of an object. old and applied are the objects at the same place, nil if there are none: a
 // new object has no persisted fields (rule G5).
 func (e *evaluation) fields(n *node, obj, old, applied map[string]any) {
-	for i := range n.fields {
-		e.field(&n.fields[i], obj, old, applied)
+	if len(n.fields) <= len(obj)+len(old) {
+		for i := range n.fields {
+			e.field(&n.fields[i], obj, old, applied)
+		}
+		return
 	}
+	// A small object costs what it holds, not what the plan has for it (rule R3).
+	for name := range old {
+		e.fieldNamed(n, name, obj, old, applied)
+	}
+	for name := range obj {
+		if _, done := old[name]; !done {
+			e.fieldNamed(n, name, obj, old, applied)
+		}
+	}
+}
+
+func (e *evaluation) fieldNamed(n *node, name string, obj, old, applied map[string]any) {
+	if c := n.field(name); c != nil {
+		e.field(c, obj, old, applied)
+	}
+}
+
+func (n *node) field(name string) *child {
+	i, found := slices.BinarySearchFunc(n.fields, name, func(c child, name string) int { return cmp.Compare(c.name, name) })
+	if !found {
+		return nil
+	}
+	return &n.fields[i]
 }
 
 func (e *evaluation) field(c *child, obj, old, applied map[string]any) {
@@ -137,11 +166,11 @@ func (e *evaluation) settle(c *child, obj, old, applied map[string]any) {
 	oldValue, persisted := old[c.name]
 	switch {
 	case oldValue != nil:
-		if jsonvalue.Equal(value, oldValue) {
+		if jsonvalue.Identical(value, oldValue) {
 			return
 		}
 		obj[c.name] = runtime.DeepCopyJSONValue(oldValue)
-		if e.apply && isConfirmed(applied, c.name, oldValue) {
+		if jsonvalue.Equal(value, oldValue) || (e.apply && isConfirmed(applied, c.name, oldValue)) {
 			e.note(c.node, settled)
 		} else {
 			e.note(c.node, kept)

@@ -6,18 +6,24 @@
 package jsonvalue
 
 // Equal tells whether two JSON values are deeply equal. Unlike reflect.DeepEqual it allocates nothing, and unlike
-// apiequality.Semantic it tells an empty value from an absent one. Values of a type that JSON does not have are
-// equal to nothing.
-func Equal(a, b any) bool {
+// apiequality.Semantic it tells an empty value from an absent one. Numbers compare by value: 1 and 1.0 are the same
+// to JSON. Values of a type that JSON does not have are equal to nothing.
+func Equal(a, b any) bool { return equal(a, b, false) }
+
+// Identical tells whether two JSON values are Equal and hold their numbers in the same type, so that nothing in the
+// server could tell them apart.
+func Identical(a, b any) bool { return equal(a, b, true) }
+
+func equal(a, b any, exact bool) bool {
 	switch a := a.(type) {
 	case nil:
 		return b == nil
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && equalMaps(a, b)
+		return ok && equalMaps(a, b, exact)
 	case []any:
 		b, ok := b.([]any)
-		return ok && equalLists(a, b)
+		return ok && equalLists(a, b, exact)
 	case string:
 		b, ok := b.(string)
 		return ok && a == b
@@ -25,47 +31,43 @@ func Equal(a, b any) bool {
 		b, ok := b.(bool)
 		return ok && a == b
 	case int64:
-		return equalNumbers(a, b)
+		switch b := b.(type) {
+		case int64:
+			return a == b
+		case float64:
+			return !exact && isSame(a, b)
+		}
 	case float64:
 		switch b := b.(type) {
 		case float64:
 			return a == b
 		case int64:
-			return equalNumbers(b, a)
+			return !exact && isSame(b, a)
 		}
 	}
 	return false
 }
 
-// equalNumbers compares by value: 1 and 1.0 are the same number to JSON.
-func equalNumbers(a int64, b any) bool {
-	switch b := b.(type) {
-	case int64:
-		return a == b
-	case float64:
-		return isInt64(b) && a == int64(b)
-	}
-	return false
-}
+func isSame(i int64, f float64) bool { return isInt64(f) && i == int64(f) }
 
-func equalMaps(a, b map[string]any) bool {
+func equalMaps(a, b map[string]any, exact bool) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for k, av := range a {
-		if bv, ok := b[k]; !ok || !Equal(av, bv) {
+		if bv, ok := b[k]; !ok || !equal(av, bv, exact) {
 			return false
 		}
 	}
 	return true
 }
 
-func equalLists(a, b []any) bool {
+func equalLists(a, b []any, exact bool) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for i := range a {
-		if !Equal(a[i], b[i]) {
+		if !equal(a[i], b[i], exact) {
 			return false
 		}
 	}

@@ -8,13 +8,18 @@ import (
 	"strconv"
 )
 
-// ListMap finds the items of a list of x-kubernetes-list-type: map by their keys. Looking up the items of a list
-// that has the same order allocates nothing; the first one out of place costs an index over the whole list, so
-// that any number of look-ups takes linear time.
+// ListMap finds the items of a list of x-kubernetes-list-type: map by their keys, each of them once. Looking up the
+// items of a list that has the same order allocates nothing; the first one out of place costs an index over the whole
+// list, so that any number of look-ups takes linear time.
 type ListMap struct {
 	keys  []string
 	items []any
-	index map[string]int
+
+	prefix int    // how many items at the start are found already
+	found  []bool // those after the prefix, nil if none
+
+	index map[string]int // the first item of every identity that is perhaps not found yet
+	next  []int          // the next item of the same identity, 0 if none
 }
 
 // NewListMap returns the list map over items, whose x-kubernetes-list-map-keys are keys. Nothing is copied.
@@ -23,29 +28,56 @@ func NewListMap(items []any, keys []string) ListMap {
 }
 
 // Get returns the item with the keys of item, which stands at position in its own list: the place to look first.
-// It is nil where there is none. Items that are no objects, or whose keys are no scalars, match nothing; of several
-// items with the same keys the first is returned, or the one at position.
+// It is nil where there is none. Items that are no objects, or whose keys are no scalars, match nothing. Every item
+// is returned once: where several have the same keys, which no valid list has, one stands for one. A request that
+// repeats the keys of a large item does not get it many times over (rule R1).
 func (l *ListMap) Get(item map[string]any, position int) map[string]any {
-	if len(l.items) == 0 {
+	if l.prefix == len(l.items) {
 		return nil
 	}
-	if position < len(l.items) {
+	if position < len(l.items) && !l.isFound(position) {
 		if candidate, ok := l.items[position].(map[string]any); ok && l.sameKeys(item, candidate) {
+			l.markFound(position)
 			return candidate
 		}
 	}
 	if l.index == nil {
 		l.buildIndex()
 	}
+	return l.lookUp(item)
+}
+
+func (l *ListMap) lookUp(item map[string]any) map[string]any {
 	id, ok := identity(item, l.keys)
 	if !ok {
 		return nil
 	}
 	i, ok := l.index[id]
+	for ok && l.isFound(i) {
+		i, ok = l.next[i], l.next[i] != 0
+	}
 	if !ok {
+		delete(l.index, id)
 		return nil
 	}
+	l.index[id] = i
+	l.markFound(i)
 	return l.items[i].(map[string]any)
+}
+
+func (l *ListMap) isFound(i int) bool {
+	return i < l.prefix || (l.found != nil && l.found[i])
+}
+
+func (l *ListMap) markFound(i int) {
+	if i == l.prefix && l.found == nil {
+		l.prefix++
+		return
+	}
+	if l.found == nil {
+		l.found = make([]bool, len(l.items))
+	}
+	l.found[i] = true
 }
 
 func (l *ListMap) sameKeys(a, b map[string]any) bool {
@@ -58,17 +90,19 @@ func (l *ListMap) sameKeys(a, b map[string]any) bool {
 	return true
 }
 
+// buildIndex goes backwards, so that the first item of an identity is the one in the index. The item 0 is never the
+// next of another.
 func (l *ListMap) buildIndex() {
-	l.index = make(map[string]int, len(l.items))
-	for i, item := range l.items {
-		item, ok := item.(map[string]any)
+	l.index = make(map[string]int, len(l.items)-l.prefix)
+	l.next = make([]int, len(l.items))
+	for i := len(l.items) - 1; i >= l.prefix; i-- {
+		item, ok := l.items[i].(map[string]any)
 		if !ok {
 			continue
 		}
 		if id, ok := identity(item, l.keys); ok {
-			if _, taken := l.index[id]; !taken {
-				l.index[id] = i
-			}
+			l.next[i] = l.index[id]
+			l.index[id] = i
 		}
 	}
 }

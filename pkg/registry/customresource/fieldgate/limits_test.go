@@ -1,0 +1,347 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldgate
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+)
+
+// These tests bound the work by what is allocated, which is the same on every machine; no time is measured. What
+// takes far more than linear time would run into the timeout of go test.
+
+const limitsSchemaYAML = `
+type: object
+properties:
+  spec:
+    type: object
+    properties:
+      image: {type: string}
+      tree: {type: object, x-kubernetes-preserve-unknown-fields: true}
+      items:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name]
+        items: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer}, blob: {type: string}}}
+`
+
+// limitsPlan returns the plan of one alpha gate at the paths.
+func limitsPlan(t testing.TB, paths ...string) *Plan {
+	t.Helper()
+	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: paths}
+	gates := &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}}
+	plan := Compile(gates, structural(t, limitsSchemaYAML))
+	if plan == nil {
+		t.Fatal("no plan")
+	}
+	return plan
+}
+
+// run evaluates a write; it is the one place here that knows the signature of Plan.Evaluate.
+func run(p *Plan, obj, old map[string]any) *Result { return p.Evaluate(Write{Object: obj, Old: old}) }
+
+// cost is what a function allocates.
+type cost struct{ mallocs, bytes uint64 }
+
+func costOf(do func()) cost {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return cost{after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}
+}
+
+// assertLinear claims that ten times the input costs at most ten times as much, with room for the steps in which
+// maps grow, and for what does not depend on the input.
+func assertLinear(t *testing.T, small, large cost) {
+	t.Helper()
+	t.Logf("n: %+v, 10n: %+v", small, large)
+	const factor, constantMallocs, constantBytes = 20, 500, 1 << 17
+	if large.mallocs > factor*small.mallocs+constantMallocs {
+		t.Errorf("R3: %d allocations for n, %d for 10n", small.mallocs, large.mallocs)
+	}
+	if large.bytes > factor*small.bytes+constantBytes {
+		t.Errorf("R3: %d bytes for n, %d for 10n", small.bytes, large.bytes)
+	}
+}
+
+// nest returns a value that many levels deep, of objects with a field a, or of lists.
+func nest(depth int, innermost any, asLists bool) any {
+	value := innermost
+	for range depth {
+		if asLists {
+			value = []any{value}
+		} else {
+			value = map[string]any{"a": value}
+		}
+	}
+	return value
+}
+
+func treeOf(value any) map[string]any {
+	return map[string]any{"spec": map[string]any{"image": "i", "tree": value}}
+}
+
+func TestDeepObjects(t *testing.T) {
+	megabyte := strings.Repeat("x", 1<<20)
+	for _, depth := range []int{500, 10_000} {
+		for _, asLists := range []bool{false, true} {
+			for name, paths := range map[string][]string{
+				"the field that holds it is guarded": {".spec.tree"},
+				"a field inside is guarded":          {".spec.tree" + strings.Repeat(".a", 250)},
+				"a field inside is absent":           {".spec.tree" + strings.Repeat(".a", 250) + ".b"},
+			} {
+				t.Run(fmt.Sprintf("R1: a megabyte nested %d deep, lists %v: %s", depth, asLists, name), func(t *testing.T) {
+					checkDeepObject(t, limitsPlan(t, paths...), func(leaf any) map[string]any { return treeOf(nest(depth, leaf, asLists)) }, megabyte)
+				})
+			}
+		}
+	}
+}
+
+// checkDeepObject creates and updates an object that differs from the persisted one at the innermost place.
+func checkDeepObject(t *testing.T, plan *Plan, object func(leaf any) map[string]any, leaf any) {
+	t.Helper()
+	run(plan, object(leaf), nil)
+
+	same, old := object(leaf), object(leaf)
+	if c := costOf(func() { run(plan, same, old) }); c.mallocs > 20 {
+		t.Errorf("R3: an unchanged object costs %+v", c)
+	}
+	changed := object("changed")
+	warnings := run(plan, changed, old).Warnings()
+	if len(warnings) > 1 {
+		t.Errorf("G10: more than a warning per path: %q", warnings)
+	}
+	if again := run(plan, changed, old); again != nil {
+		t.Errorf("R4: the second evaluation says %q", again.Warnings())
+	}
+}
+
+// listCase makes the items of a request and of the persisted object.
+type listCase struct {
+	name     string
+	obj, old func(n int) []any
+	// free tells that evaluation allocates nothing to speak of.
+	free bool
+}
+
+func named(prefix string, size any) func(n int) []any {
+	return func(n int) []any {
+		items := make([]any, n)
+		for i := range items {
+			item := map[string]any{"name": fmt.Sprintf("%s%06d", prefix, i)}
+			if size != nil {
+				item["size"] = size
+			}
+			items[i] = item
+		}
+		return items
+	}
+}
+
+func reversed(list func(n int) []any) func(n int) []any {
+	return func(n int) []any {
+		items := list(n)
+		slices.Reverse(items)
+		return items
+	}
+}
+
+// repeated has a tenth of the names, ten times each.
+func repeated(size any) func(n int) []any {
+	return func(n int) []any {
+		var items []any
+		for range 10 {
+			items = append(items, named("a", size)(n/10)...)
+		}
+		return items
+	}
+}
+
+func none(int) []any { return nil }
+
+func listsOfEveryKind() []listCase {
+	one, two := int64(1), int64(2)
+	notObjects := func(n int) []any { return slices.Repeat([]any{"not an object"}, n) }
+	noKeys := func(n int) []any { return copies(map[string]any{"size": one}, n) }
+	return []listCase{
+		{name: "in the same order and unchanged", obj: named("a", one), old: named("a", one), free: true},
+		{name: "in the same order without the guarded field", obj: named("a", nil), old: named("a", nil), free: true},
+		{name: "in the same order with the guarded field changed", obj: named("a", two), old: named("a", one)},
+		{name: "in the same order with the guarded field left out", obj: named("a", nil), old: named("a", one)},
+		{name: "reversed", obj: reversed(named("a", one)), old: named("a", one)},
+		{name: "all new", obj: named("b", one), old: named("a", one)},
+		{name: "all new on create", obj: named("a", one), old: none, free: true},
+		{name: "one inserted at the front", obj: func(n int) []any { return append(named("b", one)(1), named("a", two)(n)...) }, old: named("a", one)},
+		{name: "every key ten times in the request", obj: repeated(one), old: named("a", two)},
+		{name: "every key ten times in both", obj: reversed(repeated(two)), old: repeated(one)},
+		{name: "one key for all in the request", obj: func(n int) []any { return copies(map[string]any{"name": "a000000"}, n) }, old: named("a", one)},
+		{name: "one key for all in both", obj: func(n int) []any { return copies(map[string]any{"name": "a"}, n) }, old: func(n int) []any { return copies(map[string]any{"name": "a", "size": one}, n) }},
+		{name: "no keys", obj: noKeys, old: noKeys, free: true},
+		{name: "keys that are objects", obj: func(n int) []any { return copies(map[string]any{"name": map[string]any{}, "size": two}, n) }, old: named("a", one)},
+		{name: "items that are no objects", obj: notObjects, old: notObjects, free: true},
+		{name: "all removed", obj: none, old: named("a", one), free: true},
+	}
+}
+
+func copies(item map[string]any, n int) []any {
+	items := make([]any, n)
+	for i := range items {
+		items[i] = apiruntime.DeepCopyJSON(item)
+	}
+	return items
+}
+
+func itemsOf(items []any) map[string]any {
+	return map[string]any{"spec": map[string]any{"items": items}}
+}
+
+func TestLongListMaps(t *testing.T) {
+	plan := limitsPlan(t, ".spec.items[*].size")
+	for _, tc := range listsOfEveryKind() {
+		t.Run("R3: 50,000 items "+tc.name, func(t *testing.T) {
+			costs := map[int]cost{}
+			for _, n := range []int{5_000, 50_000} {
+				obj, old := itemsOf(tc.obj(n)), itemsOf(tc.old(n))
+				costs[n] = costOf(func() { run(plan, obj, old) })
+				if again := run(plan, obj, old); again != nil {
+					t.Errorf("R4: the second evaluation says %q", again.Warnings())
+				}
+			}
+			assertLinear(t, costs[5_000], costs[50_000])
+			if tc.free && costs[50_000].mallocs > 50 {
+				t.Errorf("R3: %+v", costs[50_000])
+			}
+		})
+	}
+}
+
+// TestDuplicateKeysDoNotMultiplyOld is about memory: a request of a megabyte must not become one of gigabytes.
+func TestDuplicateKeysDoNotMultiplyOld(t *testing.T) {
+	plan := limitsPlan(t, ".spec.items[*].blob", ".spec.items[*].size")
+	const n, size = 1000, 1000
+	blob := slices.Repeat([]any{map[string]any{}}, size)
+	old := itemsOf([]any{map[string]any{"name": "first"}, map[string]any{"name": "a", "blob": blob}})
+	for name, obj := range map[string]map[string]any{
+		"R1: one key for all":              itemsOf(copies(map[string]any{"name": "a"}, n)),
+		"R1: one key for all but another":  itemsOf(append([]any{map[string]any{"name": "b"}}, copies(map[string]any{"name": "a"}, n)...)),
+		"R1: one key for all, first found": itemsOf(append([]any{map[string]any{"name": "first"}}, copies(map[string]any{"name": "a"}, n)...)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := costOf(func() { run(plan, obj, old) })
+			t.Logf("%+v", c)
+			if c.mallocs > 10*(n+size) {
+				t.Errorf("%d items that persist one of %d objects allocate %d times", n, size, c.mallocs)
+			}
+		})
+	}
+}
+
+// manyGates returns that many gates of 128 paths each, all of fields of .spec.
+func manyGates(n int) *apiextensions.CustomResourceDefinitionFeatureGates {
+	gates := &apiextensions.CustomResourceDefinitionFeatureGates{}
+	for i := range n {
+		gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: fmt.Sprintf("G%d", i), PreRelease: apiextensions.PreReleaseAlpha}
+		for j := range 128 {
+			gate.FieldPaths = append(gate.FieldPaths, fmt.Sprintf(".spec.tree.f%06d", i*128+j))
+		}
+		gates.FeatureGates = append(gates.FeatureGates, gate)
+	}
+	return gates
+}
+
+func manyFields(gates int) map[string]any {
+	tree := map[string]any{}
+	for i := range gates * 128 {
+		tree[fmt.Sprintf("f%06d", i)] = int64(i)
+	}
+	return treeOf(tree)
+}
+
+func TestLargestLegalGates(t *testing.T) {
+	schema := structural(t, limitsSchemaYAML)
+	compiled, dropped, kept := map[int]cost{}, map[int]cost{}, map[int]cost{}
+	const small, large = 12, 120
+	for _, n := range []int{small, large, 128} {
+		gates := manyGates(n)
+		var plan *Plan
+		compiled[n] = costOf(func() { plan = Compile(gates, schema) })
+
+		obj := manyFields(n)
+		var result *Result
+		dropped[n] = costOf(func() { result = run(plan, obj, nil) })
+		if left := len(obj["spec"].(map[string]any)["tree"].(map[string]any)); left != 0 {
+			t.Errorf("G2: %d of %d fields are left", left, n*128)
+		}
+		if warnings := result.Warnings(); len(warnings) != n*128 {
+			t.Errorf("G10: %d warnings for %d fields", len(warnings), n*128)
+		}
+		empty, old := treeOf(map[string]any{}), manyFields(n)
+		kept[n] = costOf(func() { run(plan, empty, old) })
+		if left := len(empty["spec"].(map[string]any)["tree"].(map[string]any)); left != n*128 {
+			t.Errorf("G2: %d of %d fields are kept", left, n*128)
+		}
+		if c := costOf(func() { run(plan, treeOf(map[string]any{}), nil) }); c.mallocs > 50 {
+			t.Errorf("R2: an object without guarded fields costs %+v", c)
+		}
+	}
+	for name, costs := range map[string]map[int]cost{
+		"R3: compile 128 gates of 128 paths": compiled, "R3: drop their fields": dropped, "R3: keep their fields": kept,
+	} {
+		t.Run(name, func(t *testing.T) { assertLinear(t, costs[small], costs[large]) })
+	}
+}
+
+// TestDeepestLegalGates has every prefix of the longest path guarded: 250 gates would be more than a CRD may have, so
+// one gate has 128 of them and its neighbor the rest.
+func TestDeepestLegalGates(t *testing.T) {
+	for name, enabled := range map[string]bool{"R1: nested guards, all disabled": false, "R1: nested guards, all enabled and deprecated": true} {
+		t.Run(name, func(t *testing.T) {
+			plan := Compile(nestedGates(enabled), structural(t, limitsSchemaYAML))
+			leafOnly := func(leaf any) map[string]any { return treeOf(nest(10_000, leaf, false)) }
+			obj, old := leafOnly("changed"), leafOnly("persisted")
+			warnings := run(plan, obj, old).Warnings()
+			if want := map[bool]int{false: 1, true: 251}[enabled]; len(warnings) != want {
+				t.Errorf("C8: %d warnings, want %d", len(warnings), want)
+			}
+		})
+	}
+}
+
+func nestedGates(enabled bool) *apiextensions.CustomResourceDefinitionFeatureGates {
+	gates := &apiextensions.CustomResourceDefinitionFeatureGates{}
+	for i := range 251 {
+		if i%128 == 0 {
+			gates.FeatureGates = append(gates.FeatureGates, apiextensions.CustomResourceDefinitionFeatureGate{
+				Name: fmt.Sprintf("G%d", i), PreRelease: apiextensions.PreReleaseDeprecated, Default: &enabled,
+			})
+		}
+		gate := &gates.FeatureGates[len(gates.FeatureGates)-1]
+		gate.FieldPaths = append(gate.FieldPaths, ".spec.tree"+strings.Repeat(".a", i))
+	}
+	return gates
+}
+
+// TestManyGatesOverManyItems is the product of the largest plan and a long list. The items are all but empty: a
+// request may only cost what it holds, not the plan once more for every item.
+func TestManyGatesOverManyItems(t *testing.T) {
+	const fields = 16_384
+	var paths []string
+	for i := range fields {
+		paths = append(paths, fmt.Sprintf(".spec.items[*].f%06d", i))
+	}
+	plan := limitsPlan(t, paths...)
+	obj, old := itemsOf(named("a", nil)(50_000)), itemsOf(named("a", nil)(50_000))
+	if c := costOf(func() { run(plan, obj, old) }); c.mallocs > 50 {
+		t.Errorf("R2: objects without guarded fields cost %+v", c)
+	}
+}
