@@ -6,6 +6,7 @@ package integration
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func TestG11FlipsUnderLoad(t *testing.T) {
 
 	for i, n := range last {
 		name := fmt.Sprintf("w%d", i)
-		if got, _, _ := unstructured.NestedString(s.get(name).Object, "spec", "image"); got != fmt.Sprint(n) {
+		if got, _, _ := unstructured.NestedString(s.get(name).Object, "spec", "image"); got != strconv.Itoa(n) {
 			t.Errorf("a write of %s was lost: stored image is %q, the last one acknowledged is %d", name, got, n)
 		}
 		if n == 0 {
@@ -70,7 +71,7 @@ func (s subject) keepWriting(ctx context.Context, name string, errs chan<- error
 	for n := 1; ctx.Err() == nil; n++ {
 		u, err := s.client.Get(context.WithoutCancel(ctx), name, metav1.GetOptions{})
 		if err == nil {
-			u.Object["spec"] = map[string]any{"image": fmt.Sprint(n), "replicas": int64(n)}
+			u.Object["spec"] = map[string]any{"image": strconv.Itoa(n), "replicas": int64(n)}
 			_, err = s.client.Update(context.WithoutCancel(ctx), u, metav1.UpdateOptions{})
 		}
 		if err != nil {

@@ -22,7 +22,7 @@ func owners(t *testing.T, u *unstructured.Unstructured, path ...string) []string
 	var names []string
 	for _, entry := range u.GetManagedFields() {
 		var fields map[string]any
-		if err := json.Unmarshal(entry.FieldsV1.Raw, &fields); err != nil {
+		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
 			t.Fatal(err)
 		}
 		if _, found, _ := unstructured.NestedFieldNoCopy(fields, path...); found {
@@ -35,15 +35,16 @@ func owners(t *testing.T, u *unstructured.Unstructured, path ...string) []string
 
 var replicasField = []string{"f:spec", "f:replicas"}
 
-func (s subject) apply(manager, name, spec string, force bool) (*unstructured.Unstructured, error) {
+// apply applies the object "a".
+func (s subject) apply(manager, spec string, force bool) (*unstructured.Unstructured, error) {
 	s.Helper()
 	shared.warnings.take()
-	return s.client.Apply(s.Context(), name, cronTab(s.T, s.crd, name, spec), metav1.ApplyOptions{FieldManager: manager, Force: force})
+	return s.client.Apply(s.Context(), "a", cronTab(s.T, s.crd, "a", spec), metav1.ApplyOptions{FieldManager: manager, Force: force})
 }
 
-func (s subject) mustApply(manager, name, spec string, force bool) *unstructured.Unstructured {
+func (s subject) mustApply(manager, spec string, force bool) *unstructured.Unstructured {
 	s.Helper()
-	u, err := s.apply(manager, name, spec, force)
+	u, err := s.apply(manager, spec, force)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -66,13 +67,13 @@ func (s subject) wantWarnings(want ...string) {
 
 func TestG7AFirstApplyOfADisabledFieldDoesNotOwnIt(t *testing.T) {
 	s := newSubject(t, newCRD(t, replicasGate))
-	u := s.mustApply("alice", "a", `{image: i, replicas: 3}`, false)
+	u := s.mustApply("alice", `{image: i, replicas: 3}`, false)
 	s.wantWarnings(droppedReplicas)
 	s.wantOwners(u)
 
 	// Once the gate is on, the next apply that names the field owns it.
 	s.flipReplicas(true)
-	u = s.mustApply("alice", "a", `{image: i, replicas: 3}`, false)
+	u = s.mustApply("alice", `{image: i, replicas: 3}`, false)
 	s.wantWarnings()
 	s.wantOwners(u, "alice")
 	if got := specOf(t, u); got != "image: i\nreplicas: 3" {
@@ -83,19 +84,19 @@ func TestG7AFirstApplyOfADisabledFieldDoesNotOwnIt(t *testing.T) {
 func TestG7OwnershipLapsesWithTheOwnersNextWrite(t *testing.T) {
 	s := newSubject(t, newCRD(t, replicasGate))
 	s.flipReplicas(true)
-	s.wantOwners(s.mustApply("alice", "a", `{image: i, replicas: 3}`, false), "alice")
+	s.wantOwners(s.mustApply("alice", `{image: i, replicas: 3}`, false), "alice")
 	s.flipReplicas(false)
 	s.wantOwners(s.get("a"), "alice") // G11: a flip rewrites nothing
 
 	// The same value is no attempt to change the field: no warning, though ownership lapses and the field is pruned.
-	u := s.mustApply("alice", "a", `{image: j, replicas: 3}`, false)
+	u := s.mustApply("alice", `{image: j, replicas: 3}`, false)
 	s.wantWarnings()
 	s.wantOwners(u)
 	if got := specOf(t, u); got != "image: j\nreplicas: 3" {
 		t.Errorf("spec is %q", got)
 	}
 	// Another value is one.
-	u = s.mustApply("alice", "a", `{image: j, replicas: 5}`, false)
+	u = s.mustApply("alice", `{image: j, replicas: 5}`, false)
 	s.wantWarnings(keptReplicas)
 	s.wantOwners(u)
 	if got := specOf(t, u); got != "image: j\nreplicas: 3" {
@@ -103,7 +104,7 @@ func TestG7OwnershipLapsesWithTheOwnersNextWrite(t *testing.T) {
 	}
 
 	s.flipReplicas(true)
-	u = s.mustApply("alice", "a", `{image: j, replicas: 5}`, false)
+	u = s.mustApply("alice", `{image: j, replicas: 5}`, false)
 	s.wantOwners(u, "alice")
 	if got := specOf(t, u); got != "image: j\nreplicas: 5" {
 		t.Errorf("with the gate back on: spec is %q", got)
@@ -113,31 +114,31 @@ func TestG7OwnershipLapsesWithTheOwnersNextWrite(t *testing.T) {
 func TestG7LeavingOutAnOwnedFieldDoesNotRemoveIt(t *testing.T) {
 	s := newSubject(t, newCRD(t, replicasGate))
 	s.flipReplicas(true)
-	s.mustApply("alice", "a", `{image: i, replicas: 3}`, false)
+	s.mustApply("alice", `{image: i, replicas: 3}`, false)
 	s.flipReplicas(false)
-	u := s.mustApply("alice", "a", `{image: i}`, false)
+	u := s.mustApply("alice", `{image: i}`, false)
 	s.wantWarnings(keptReplicas)
 	s.wantOwners(u)
 	if got := specOf(t, u); got != "image: i\nreplicas: 3" {
 		t.Errorf("spec is %q", got)
 	}
 	// It is nobody's now: leaving it out again asks for nothing.
-	s.mustApply("alice", "a", `{image: j}`, false)
+	s.mustApply("alice", `{image: j}`, false)
 	s.wantWarnings()
 }
 
 func TestG7ADisabledFieldRaisesNoConflict(t *testing.T) {
 	s := newSubject(t, newCRD(t, replicasGate))
 	s.flipReplicas(true)
-	s.mustApply("alice", "a", `{image: i, replicas: 3}`, false)
-	if _, err := s.apply("bob", "a", `{replicas: 5}`, false); !apierrors.IsConflict(err) {
+	s.mustApply("alice", `{image: i, replicas: 3}`, false)
+	if _, err := s.apply("bob", `{replicas: 5}`, false); !apierrors.IsConflict(err) {
 		t.Fatalf("with the gate on there is no conflict: %v", err)
 	}
 	s.flipReplicas(false)
-	u := s.mustApply("bob", "a", `{replicas: 5}`, false)
+	u := s.mustApply("bob", `{replicas: 5}`, false)
 	s.wantWarnings(keptReplicas)
 	s.wantOwners(u, "alice")
-	u = s.mustApply("bob", "a", `{replicas: 5}`, true)
+	u = s.mustApply("bob", `{replicas: 5}`, true)
 	s.wantWarnings(keptReplicas)
 	s.wantOwners(u, "alice")
 	if got := specOf(t, u); got != "image: i\nreplicas: 3" {
@@ -145,16 +146,16 @@ func TestG7ADisabledFieldRaisesNoConflict(t *testing.T) {
 	}
 
 	s.flipReplicas(true)
-	if _, err := s.apply("bob", "a", `{replicas: 5}`, false); !apierrors.IsConflict(err) {
+	if _, err := s.apply("bob", `{replicas: 5}`, false); !apierrors.IsConflict(err) {
 		t.Errorf("with the gate back on there is no conflict: %v", err)
 	}
-	s.wantOwners(s.mustApply("bob", "a", `{replicas: 5}`, true), "bob")
+	s.wantOwners(s.mustApply("bob", `{replicas: 5}`, true), "bob")
 }
 
 func TestG7AnUpdateByAControllerOwnsNothingThatItDidNotChange(t *testing.T) {
 	s := newSubject(t, newCRD(t, replicasGate))
 	s.flipReplicas(true)
-	s.mustApply("alice", "a", `{image: i, replicas: 3}`, false)
+	s.mustApply("alice", `{image: i, replicas: 3}`, false)
 	s.flipReplicas(false)
 	for _, w := range writers {
 		if w.apply || strings.HasPrefix(w.name, "kubectl") {
@@ -172,12 +173,12 @@ func TestG7AnUpdateByAControllerOwnsNothingThatItDidNotChange(t *testing.T) {
 func TestG7ThroughListItems(t *testing.T) {
 	s := newSubject(t, newCRD(t, `featureGates: [{name: Size, preRelease: alpha, enabled: true, fieldPaths: ['.spec.containers[*].size']}]`))
 	field := []string{"f:spec", "f:containers", `k:{"name":"a"}`, "f:size"}
-	u := s.mustApply("alice", "a", `{containers: [{name: a, size: 1}]}`, false)
+	u := s.mustApply("alice", `{containers: [{name: a, size: 1}]}`, false)
 	if diff := cmp.Diff([]string{"alice"}, owners(t, u, field...)); diff != "" {
 		t.Errorf("enabled (-want +got):\n%s", diff)
 	}
 	s.flip(map[string]bool{"Size": false}, `{containers: [{name: a, size: 1}]}`, "containers:\n- name: a")
-	u = s.mustApply("bob", "a", `{containers: [{name: a, size: 5}, {name: b, size: 6}]}`, false)
+	u = s.mustApply("bob", `{containers: [{name: a, size: 5}, {name: b, size: 6}]}`, false)
 	s.wantWarnings(`.spec.containers[*].size: not updated: feature gate "Size" is disabled`)
 	if diff := cmp.Diff([]string{"alice"}, owners(t, u, field...)); diff != "" {
 		t.Errorf("disabled (-want +got):\n%s", diff)
@@ -193,7 +194,7 @@ func TestG7ThroughListItems(t *testing.T) {
 func TestG7ScaleOwnsNothingThatItDidNotChange(t *testing.T) {
 	s := newSubject(t, scalable(t))
 	s.flipReplicas(true)
-	s.mustApply("alice", "a", `{replicas: 3}`, false)
+	s.mustApply("alice", `{replicas: 3}`, false)
 	s.flipReplicas(false)
 	before := s.get("a")
 	// Server-side apply to the scale of a custom resource fails upstream too: its converter does not know Scale.

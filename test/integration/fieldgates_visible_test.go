@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,7 +107,9 @@ func TestG12OpenAPIPublishesTheGates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	group := strings.Join(reversed(strings.Split(crd.Spec.Group, ".")), ".")
+	parts := strings.Split(crd.Spec.Group, ".")
+	slices.Reverse(parts)
+	group := strings.Join(parts, ".")
 	documents := map[string]struct {
 		path   string
 		schema []string
@@ -127,7 +130,7 @@ func TestG12OpenAPIPublishesTheGates(t *testing.T) {
 		return value, nil
 	}
 	for name, document := range documents {
-		foo := append(document.schema, "properties", "spec", "properties", "foo")
+		foo := slices.Concat(document.schema, []string{"properties", "spec", "properties", "foo"})
 		for _, enabled := range []bool{false, true} {
 			s := s.in(t)
 			s.flip(map[string]bool{"G": enabled}, `{foo: {baz: 1}}`, map[bool]string{false: "{}", true: "foo:\n  baz: 1"}[enabled])
@@ -147,14 +150,6 @@ func TestG12OpenAPIPublishesTheGates(t *testing.T) {
 			}
 		}
 	}
-}
-
-func reversed(parts []string) []string {
-	out := make([]string, 0, len(parts))
-	for i := len(parts) - 1; i >= 0; i-- {
-		out = append(out, parts[i])
-	}
-	return out
 }
 
 func TestV1Metrics(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 // Plan is what fairlead does to the custom resources of one CRD. It is compiled once, when the handler of the CRD is
 // built, and immutable. The nil Plan does nothing, at no cost (rules R2, R3); all methods accept it.
 type Plan struct {
-	gates *fieldgate.Plan
+	gates    *fieldgate.Plan
 	resource schema.GroupResource
 	// storage is the version that the gates speak of (rule G1).
 	storage schema.GroupVersion

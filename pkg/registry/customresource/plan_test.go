@@ -1,0 +1,321 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package customresource
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/apiserver/pkg/warning"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/component-base/metrics/testutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/pkg/features"
+)
+
+const crdYAML = `
+spec:
+  group: example.com
+  names: {plural: crontabs, kind: CronTab}
+  conversion: {strategy: None}
+  versions:
+  - {name: v1, served: true, storage: true, subresources: {status: {}}}
+  - {name: v1beta1, served: true}
+  customFeatureGates:
+    featureGates:
+    - {name: Replicas, preRelease: alpha, fieldPaths: [.spec.replicas]}
+    - {name: Ready, preRelease: alpha, fieldPaths: [.status.ready]}
+`
+
+func testCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict([]byte(crdYAML), crd); err != nil {
+		t.Fatal(err)
+	}
+	return crd
+}
+
+func testSchemas() map[string]*structuralschema.Structural {
+	schemas := map[string]*structuralschema.Structural{}
+	for _, version := range []string{"v1", "v1beta1"} {
+		replicas := structuralschema.Structural{Generic: structuralschema.Generic{Type: "integer", Default: structuralschema.JSON{Object: int64(1)}}}
+		spec := structuralschema.Structural{Properties: map[string]structuralschema.Structural{"replicas": replicas}}
+		schemas[version] = &structuralschema.Structural{Properties: map[string]structuralschema.Structural{"spec": spec}}
+	}
+	return schemas
+}
+
+// renamer is the webhook of a CRD whose other version calls replicas count. It counts what it is asked.
+type renamer struct {
+	runtime.ObjectConvertor
+	calls int
+	err   error
+}
+
+func (r *renamer) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
+	r.calls++
+	if r.err != nil {
+		return nil, r.err
+	}
+	out := in.DeepCopyObject().(*unstructured.Unstructured)
+	spec := out.Object["spec"].(map[string]any)
+	for from, to := range map[string]string{"replicas": "count", "count": "replicas"} {
+		if v, ok := spec[from]; ok {
+			delete(spec, from)
+			spec[to] = v
+			break
+		}
+	}
+	out.SetAPIVersion(to.(interface{ String() string }).String())
+	out.SetLabels(map[string]string{"changed-by": "webhook"})
+	return out, nil
+}
+
+func planFor(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, convertor runtime.ObjectConvertor) *Plan {
+	t.Helper()
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.CRDFieldLevelVersioning, true)
+	return NewPlan(crd, testSchemas(), convertor)
+}
+
+func withWebhook(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	crd := testCRD(t)
+	crd.Spec.Conversion.Strategy = apiextensionsv1.WebhookConverter
+	return crd
+}
+
+func customResource(version string, spec map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/" + version, "kind": "CronTab", "spec": spec}}
+	u.SetName("a")
+	return u
+}
+
+func TestF2NoPlanWithTheServersGateOff(t *testing.T) {
+	if NewPlan(testCRD(t), testSchemas(), nil) != nil {
+		t.Error("a plan although CRDFieldLevelVersioning is off")
+	}
+}
+
+func TestR2NothingToDoIsNil(t *testing.T) {
+	crd := testCRD(t)
+	crd.Spec.CustomFeatureGates = nil
+	plan := planFor(t, crd, nil)
+	if plan != nil {
+		t.Fatal("a plan without gates")
+	}
+	if plan.Resource("v1") != nil || plan.Status() != nil {
+		t.Error("an endpoint without plan")
+	}
+	if plan.Resource("v1").DisabledPaths() != nil || plan.Status().Versions() != nil {
+		t.Error("a nil endpoint has paths or versions")
+	}
+}
+
+func TestG9EndpointsHaveTheirPaths(t *testing.T) {
+	plan := planFor(t, testCRD(t), nil)
+	for name, tc := range map[string]struct {
+		endpoint *Endpoint
+		want     []string
+	}{
+		"a version with status subresource":    {plan.Resource("v1"), []string{".spec.replicas"}},
+		"a version without status subresource": {plan.Resource("v1beta1"), []string{".spec.replicas", ".status.ready"}},
+		"status":                               {plan.Status(), []string{".status.ready"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, path := range tc.endpoint.DisabledPaths() {
+				got = append(got, path.String())
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestG9DisablesPath(t *testing.T) {
+	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
+	for path, want := range map[string]bool{".spec.replicas": true, ".spec.replicas.inside": true, ".spec": false, ".spec.other": false} {
+		if got := endpoint.DisablesPath(path); got != want {
+			t.Errorf("DisablesPath(%s) = %v", path, got)
+		}
+	}
+}
+
+func TestG1VersionsInWhichPathsMeanWhatTheySay(t *testing.T) {
+	if got := planFor(t, testCRD(t), nil).Resource("v1").Versions(); len(got) != 2 {
+		t.Errorf("with conversion None: %v", got)
+	}
+	got := planFor(t, withWebhook(t), &renamer{}).Resource("v1").Versions()
+	if len(got) != 1 || got[0].Version != "v1" {
+		t.Errorf("with a webhook: %v", got)
+	}
+}
+
+func TestG8DefaultsGoFromTheVersionsThatThePathsSpeakOf(t *testing.T) {
+	hasDefault := func(s *structuralschema.Structural) bool {
+		return s.Properties["spec"].Properties["replicas"].Default.Object != nil
+	}
+	for name, tc := range map[string]struct {
+		crd         *apiextensionsv1.CustomResourceDefinition
+		wantV1beta1 bool
+	}{
+		"conversion None": {testCRD(t), false},
+		"webhook":         {withWebhook(t), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			schemas := testSchemas()
+			planFor(t, tc.crd, &renamer{}).DropDisabledDefaults(schemas)
+			if hasDefault(schemas["v1"]) || hasDefault(schemas["v1beta1"]) != tc.wantV1beta1 {
+				t.Errorf("defaults: v1 %v, v1beta1 %v", hasDefault(schemas["v1"]), hasDefault(schemas["v1beta1"]))
+			}
+		})
+	}
+	schemas := testSchemas()
+	(*Plan)(nil).DropDisabledDefaults(schemas)
+	if !hasDefault(schemas["v1"]) {
+		t.Error("a nil plan dropped a default")
+	}
+}
+
+func TestG1OtherVersionsAreConverted(t *testing.T) {
+	webhook := &renamer{}
+	endpoint := planFor(t, withWebhook(t), webhook).Resource("v1beta1")
+	_, request := endpoint.Begin(t.Context(), nil)
+	u := customResource("v1beta1", map[string]any{"image": "i", "count": int64(3)})
+	if err := request.Create(u); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(customResource("v1beta1", map[string]any{"image": "i"}), u); diff != "" {
+		t.Errorf("the converted field was not dropped, or the webhook changed metadata (-want +got):\n%s", diff)
+	}
+
+	webhook.calls = 0
+	u = customResource("v1beta1", map[string]any{"image": "i"})
+	if err := request.Create(u); err != nil {
+		t.Fatal(err)
+	}
+	if webhook.calls != 1 {
+		t.Errorf("%d conversions for an object that needs no change, want one", webhook.calls)
+	}
+
+	webhook.calls = 0
+	if err := request.Create(customResource("v1", map[string]any{"replicas": int64(3)})); err != nil {
+		t.Fatal(err)
+	}
+	if webhook.calls != 0 {
+		t.Errorf("%d conversions of an object in the storage version", webhook.calls)
+	}
+}
+
+func TestG1AFailingConversionFailsTheRequest(t *testing.T) {
+	endpoint := planFor(t, withWebhook(t), &renamer{err: errors.New("webhook is down")}).Resource("v1beta1")
+	_, request := endpoint.Begin(t.Context(), nil)
+	u := customResource("v1beta1", map[string]any{"count": int64(3)})
+	if err := request.Create(u); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "webhook is down") {
+		t.Errorf("got error %v", err)
+	}
+}
+
+// recorder is what a client would see.
+type recorder struct{ texts []string }
+
+func (r *recorder) AddWarning(_, text string) { r.texts = append(r.texts, text) }
+
+func TestG10WarningsWaitForSuccess(t *testing.T) {
+	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
+	for name, tc := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"G10: a write that succeeds": {nil, []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`}},
+		"G10: a write that fails":    {errors.New("refused"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := &recorder{}
+			_, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
+			if err := request.Create(customResource("v1", map[string]any{"replicas": int64(3)})); err != nil {
+				t.Fatal(err)
+			}
+			request.Done(tc.err)
+			if diff := cmp.Diff(tc.want, seen.texts); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestARetryIsEvaluatedAnew(t *testing.T) {
+	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
+	seen := &recorder{}
+	_, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
+	old := customResource("v1", map[string]any{"replicas": int64(1)})
+	old.SetUID("uid")
+	if _, err := request.Update(t.Context(), customResource("v1", map[string]any{"replicas": int64(3)}), old); err != nil {
+		t.Fatal(err)
+	}
+	// Meanwhile another client has written what this one wants.
+	old.Object["spec"].(map[string]any)["replicas"] = int64(3)
+	if _, err := request.Update(t.Context(), customResource("v1", map[string]any{"replicas": int64(3)}), old); err != nil {
+		t.Fatal(err)
+	}
+	request.Done(nil)
+	if seen.texts != nil {
+		t.Errorf("warnings of the first try: %q", seen.texts)
+	}
+}
+
+// crdList is a lister.
+type crdList []*apiextensionsv1.CustomResourceDefinition
+
+func (l crdList) List(labels.Selector) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	return l, nil
+}
+
+func TestV1MetricsOfTheCRDsThatExist(t *testing.T) {
+	crd := testCRD(t)
+	plan := planFor(t, crd, nil)
+	c := &crdCollector{writes: collector.writes}
+	c.setLister(crdList{crd})
+	registry := testutil.NewFakeKubeRegistry("1.37.0")
+	registry.CustomMustRegister(c)
+
+	_, request := plan.Resource("v1").Begin(t.Context(), nil)
+	if err := request.Create(customResource("v1", map[string]any{"replicas": int64(3)})); err != nil {
+		t.Fatal(err)
+	}
+	request.Done(nil)
+	want := `
+# HELP apiextensions_apiserver_custom_feature_gate_enabled [ALPHA] Whether a feature gate of a CustomResourceDefinition is enabled: 1 if any of its fields is.
+# TYPE apiextensions_apiserver_custom_feature_gate_enabled gauge
+apiextensions_apiserver_custom_feature_gate_enabled{component="",group="example.com",name="Ready",pre_release="alpha",resource="crontabs"} 0
+apiextensions_apiserver_custom_feature_gate_enabled{component="",group="example.com",name="Replicas",pre_release="alpha",resource="crontabs"} 0
+# HELP apiextensions_apiserver_gated_field_writes_total [ALPHA] Writes of custom resources in which a feature gate dropped or kept a field, or a deprecated field was used, by gate and action (dropped, kept, deprecated). A request counts once per path of a gate.
+# TYPE apiextensions_apiserver_gated_field_writes_total counter
+apiextensions_apiserver_gated_field_writes_total{action="dropped",group="example.com",name="Replicas",resource="crontabs"} 1
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+
+	c.setLister(crdList{})
+	if err := testutil.GatherAndCompare(registry, strings.NewReader("")); err != nil {
+		t.Errorf("series of a CRD that is gone: %v", err)
+	}
+	if len(c.writes) != 0 {
+		t.Error("the counts of a CRD that is gone are still held")
+	}
+}
