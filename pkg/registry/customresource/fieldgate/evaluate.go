@@ -111,10 +111,11 @@ func (e *evaluation) field(c *child, obj, old, applied map[string]any) {
 		return
 	}
 	value, oldValue := obj[c.name], old[c.name]
+	e.below(c.node, value, oldValue, applied[c.name])
+	// What is changed is judged after disabled fields inside are what they were.
 	if e.plan.isDeprecated(c.node) && value != nil && !jsonvalue.Equal(value, oldValue) {
 		e.note(c.node, deprecated)
 	}
-	e.below(c.node, value, oldValue, applied[c.name])
 }
 
 // below walks what is inside a value. What is not of the type that the schema has is left to schema validation

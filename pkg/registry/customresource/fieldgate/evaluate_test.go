@@ -399,7 +399,8 @@ component: istio
 featureGates:
 - {name: Old, preRelease: deprecated, default: true, fieldPaths: [.spec.replicas, .spec.foo.qux]}
 - {name: Told, preRelease: deprecated, default: true, fieldDeprecationWarning: use pools, fieldPaths: [.spec.image, '.spec.containers[*].size']}
-- {name: Gone, preRelease: deprecated, default: false, fieldDeprecationWarning: never seen, fieldPaths: ['.spec.pools[*].size']}
+- {name: Gone, preRelease: deprecated, default: false, fieldDeprecationWarning: never seen, fieldPaths: ['.spec.pools[*].size', .spec.tuned.level]}
+- {name: Tuned, preRelease: deprecated, default: true, fieldPaths: [.spec.tuned]}
 `
 	for _, tc := range []struct {
 		name     string
@@ -440,6 +441,12 @@ featureGates:
 			name: "G10: not when untouched, also in a list that was reordered",
 			old:  `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`,
 			obj:  `spec: {containers: [{name: b, port: 1, size: 2}, {name: a, port: 1, size: 1}]}`,
+		},
+		{
+			name:     "G10: not when only a disabled field inside was to change",
+			old:      `spec: {tuned: {level: 1}}`,
+			obj:      `spec: {tuned: {level: 2}}`,
+			warnings: []string{`.spec.tuned.level: not updated: feature gate "istio/Gone" is disabled`},
 		},
 		{
 			name:     "G10: a disabled deprecated field gets the dropped warning only, with the component's name",

@@ -626,15 +626,24 @@ type refGuard struct {
 func reference(gates *apiextensions.CustomResourceDefinitionFeatureGates, request Write) (map[string]any, []string) {
 	guards := refGuards(gates)
 	result := runtime.DeepCopyJSON(request.Object)
+	effects := make([]string, len(guards))
+	// Whether a deprecated field was used is judged once all disabled ones are settled.
+	for _, enabled := range []bool{false, true} {
+		for i, guard := range guards {
+			if refIsEnabled(guard.gate) == enabled && !refIsBelowDisabled(guard, guards) && refIsInScope(guard, request.Scope) {
+				effects[i] = refApply(guard, request, result)
+			}
+		}
+	}
+	return result, refWarnings(gates, guards, effects)
+}
+
+func refWarnings(gates *apiextensions.CustomResourceDefinitionFeatureGates, guards []refGuard, effects []string) []string {
 	var warnings []string
 	told := map[string]bool{}
-	for _, guard := range guards {
-		if refIsBelowDisabled(guard, guards) || !refIsInScope(guard, request.Scope) {
-			continue
-		}
-		effect := refApply(guard, request, result)
-		warning := refWarning(gates, guard, effect)
-		if own := guard.gate.FieldDeprecationWarning; effect == "deprecated" && own != nil {
+	for i, guard := range guards {
+		warning := refWarning(gates, guard, effects[i])
+		if own := guard.gate.FieldDeprecationWarning; effects[i] == "deprecated" && own != nil {
 			if told[guard.gate.Name] {
 				continue // once per gate
 			}
@@ -644,7 +653,7 @@ func reference(gates *apiextensions.CustomResourceDefinitionFeatureGates, reques
 			warnings = append(warnings, warning)
 		}
 	}
-	return result, warnings
+	return warnings
 }
 
 func refGuards(gates *apiextensions.CustomResourceDefinitionFeatureGates) []refGuard {
@@ -717,7 +726,11 @@ func refApply(guard refGuard, request Write, result map[string]any) string {
 	parent, name := guard.path[:len(guard.path)-1], guard.path[len(guard.path)-1].Name
 	effects := map[string]bool{}
 	for _, place := range refPlaces(parent, request) {
-		effects[refEffect(guard, name, place, refAt(request.Object, place.address), request.Applied != nil)] = true
+		asked := request.Object
+		if refIsEnabled(guard.gate) {
+			asked = result
+		}
+		effects[refEffect(guard, name, place, refAt(asked, place.address), request.Applied != nil)] = true
 		if refIsEnabled(guard.gate) {
 			continue
 		}
