@@ -39,8 +39,9 @@ func (r *Request) evaluateConverted(u, old *unstructured.Unstructured) error {
 	}
 	// Metadata is none of a gate's business, and what webhooks may change of it they did on the way there.
 	back.Object["metadata"] = u.Object["metadata"]
+	asked := u.Object
 	u.Object = back.Object
-	return nil
+	return disown(u, asked, old)
 }
 
 // convert returns a converted copy.

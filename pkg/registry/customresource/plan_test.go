@@ -221,6 +221,67 @@ func TestG1OtherVersionsAreConverted(t *testing.T) {
 	}
 }
 
+func TestG7AConvertedWriteOwnsNothingThatAGateSetBack(t *testing.T) {
+	endpoint := planFor(t, withWebhook(t), &renamer{}).Resource("v1beta1")
+	for _, tc := range []struct {
+		name           string
+		old            map[string]any
+		fields         string
+		want           string
+		persistedEntry bool
+	}{
+		{"G7: dropped", nil, `{"f:spec":{".":{},"f:count":{},"f:image":{}}}`, `{"f:spec":{".":{},"f:image":{}}}`, false},
+		{"G7: kept", map[string]any{"count": int64(1)}, `{"f:spec":{"f:count":{},"f:image":{}}}`, `{"f:spec":{"f:image":{}}}`, false},
+		{"G7: an entry with nothing left goes", map[string]any{"count": int64(1)}, `{"f:spec":{"f:count":{}}}`, "", false},
+		{"G7: an entry that the request left alone stays", map[string]any{"count": int64(1)}, `{"f:spec":{"f:count":{}}}`, `{"f:spec":{"f:count":{}}}`, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			entry := metav1.ManagedFieldsEntry{Manager: "m", Operation: "Update", APIVersion: "example.com/v1beta1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(tc.fields)}
+			u := customResource("v1beta1", map[string]any{"image": "i", "count": int64(3)})
+			u.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
+			_, request := endpoint.Begin(t.Context(), nil)
+			var old *unstructured.Unstructured
+			if tc.old != nil {
+				old = customResource("v1beta1", tc.old)
+				old.SetUID("uid")
+				if tc.persistedEntry {
+					old.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
+				}
+			}
+			if err := request.evaluate(u, old); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, entry := range u.GetManagedFields() {
+				got += string(entry.FieldsV1.GetRawBytes())
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDisownFieldsThroughLists(t *testing.T) {
+	fields := map[string]any{"f:items": map[string]any{
+		`k:{"name":"a"}`: map[string]any{".": map[string]any{}, "f:name": map[string]any{}, "f:size": map[string]any{}},
+		`k:{"name":"b"}`: map[string]any{"f:size": map[string]any{}},
+	}}
+	items := func(a, b int64) map[string]any {
+		return map[string]any{"items": []any{
+			map[string]any{"name": "a", "size": a}, map[string]any{"name": "b", "size": b},
+		}}
+	}
+	disownFields(fields, items(1, 2), items(9, 2))
+	want := map[string]any{"f:items": map[string]any{
+		`k:{"name":"a"}`: map[string]any{".": map[string]any{}, "f:name": map[string]any{}},
+		`k:{"name":"b"}`: map[string]any{"f:size": map[string]any{}},
+	}}
+	if diff := cmp.Diff(want, fields); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestG1AFailingConversionFailsTheRequest(t *testing.T) {
 	endpoint := planFor(t, withWebhook(t), &renamer{err: errors.New("webhook is down")}).Resource("v1beta1")
 	_, request := endpoint.Begin(t.Context(), nil)
