@@ -10,6 +10,61 @@ import (
 	"testing"
 )
 
+// TestExampleLifecycle walks through the life of a field as docs/field-gates.md tells it.
+func TestExampleLifecycle(t *testing.T) {
+	dir := filepath.Join("..", "..", "examples", "field-gates")
+	crontab := filepath.Join(dir, "crontab.yaml")
+	t.Cleanup(func() {
+		shared.kubectl(t, "", "delete", "crd", "crontabs.stable.example.com", "--ignore-not-found", "--wait=false")
+	})
+	apply := func(manager, file string) string {
+		t.Helper()
+		_, stderr := shared.kubectl(t, "", "apply", "--server-side", "--field-manager="+manager, "-f", filepath.Join(dir, "lifecycle", file))
+		return stderr
+	}
+	// settles waits until a dry-run apply of the custom resource warns as it should in this stage.
+	settles := func(stage, want string) {
+		t.Helper()
+		eventually(t, stage+" takes effect", func(context.Context) (bool, error) {
+			_, stderr, err := shared.tryKubectl("", "apply", "--dry-run=server", "-f", crontab)
+			return err == nil && stderr == want, nil
+		})
+	}
+
+	apply("author", "1-alpha.yaml")
+	shared.kubectl(t, "", "wait", "--for=condition=Established", "crd/crontabs.stable.example.com")
+	settles("alpha", "Warning: "+droppedReplicas+"\n")
+	apply("gates", "administrator.yaml")
+	settles("the administrator's enabled", "")
+	shared.kubectl(t, "", "apply", "-f", crontab)
+	for _, stage := range []string{"2-beta.yaml", "3-stable.yaml"} {
+		if stderr := apply("author", stage); stderr != "" {
+			t.Errorf("%s: %s", stage, stderr)
+		}
+		settles(stage, "")
+	}
+	if stderr := apply("author", "4-ungated.yaml"); !strings.Contains(stderr, "guards nothing") {
+		t.Errorf("C4: what remains of the gate draws no warning: %q", stderr)
+	}
+	shared.kubectl(t, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: crontabs.stable.example.com}}",
+		"apply", "--server-side", "--field-manager=gates", "-f", "-")
+	apply("author", "5-deprecated.yaml")
+	eventually(t, "deprecated takes effect", func(context.Context) (bool, error) {
+		_, stderr, err := shared.tryKubectl("", "patch", "-f", crontab, "--dry-run=server", "--type=merge", "-p", `{"spec":{"replicas":4}}`)
+		return err == nil && strings.Contains(stderr, "spec.replicas is deprecated"), nil
+	})
+	apply("author", "6-disabled.yaml")
+	eventually(t, "disabled takes effect", func(context.Context) (bool, error) {
+		_, stderr, err := shared.tryKubectl("", "patch", "-f", crontab, "--dry-run=server", "--type=merge", "-p", `{"spec":{"replicas":4}}`)
+		return err == nil && strings.Contains(stderr, keptReplicas), nil
+	})
+	apply("author", "7-removed.yaml")
+	eventually(t, "the field is gone", func(context.Context) (bool, error) {
+		out, _ := shared.kubectl(t, "", "get", "-f", crontab, "-o", "jsonpath={.spec.replicas}")
+		return out == "", nil
+	})
+}
+
 // TestExampleFieldGates is the demo that make run prints, command by command.
 func TestExampleFieldGates(t *testing.T) {
 	dir := filepath.Join("..", "..", "examples", "field-gates")

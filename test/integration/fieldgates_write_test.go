@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -118,6 +120,21 @@ var writers = []writer{
 	{name: "kubectl replace", write: func(s subject, name, spec string) error {
 		return s.kubectlWith(name, spec, "replace")
 	}},
+	{name: "kubectl edit", write: func(s subject, name, spec string) error {
+		u := s.get(name)
+		u.Object["spec"] = parse[map[string]any](s.T, spec)
+		manifest, err := yaml.Marshal(u.Object)
+		if err != nil {
+			return err
+		}
+		edited := filepath.Join(s.TempDir(), "edited.yaml")
+		if err := os.WriteFile(edited, manifest, 0o600); err != nil {
+			return err
+		}
+		s.Setenv("KUBE_EDITOR", "cp "+edited)
+		_, stderr, err := shared.tryKubectl("", "edit", s.crd.Name[:strings.Index(s.crd.Name, ".")]+"."+s.crd.Spec.Group, name)
+		return s.noteWarnings(stderr, err)
+	}},
 	{name: "kubectl apply", apply: true, write: func(s subject, name, spec string) error {
 		return s.kubectlWith(name, spec, "apply")
 	}},
@@ -132,6 +149,11 @@ func (s subject) kubectlWith(name, spec string, args ...string) error {
 		return err
 	}
 	_, stderr, err := shared.tryKubectl(string(manifest), append(args, "-f", "-")...)
+	return s.noteWarnings(stderr, err)
+}
+
+// noteWarnings takes the warnings from what kubectl printed.
+func (s subject) noteWarnings(stderr string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, stderr)
 	}

@@ -10,7 +10,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
@@ -45,7 +45,7 @@ func ServeMetrics(lister CRDLister) {
 
 var (
 	registerOnce sync.Once
-	collector    = &crdCollector{writes: map[schema.GroupResource]map[gatedWrite]uint64{}}
+	collector    = &crdCollector{writes: map[types.UID]map[gatedWrite]uint64{}}
 )
 
 // gatedWrite is what writes are counted by, within a CRD.
@@ -60,7 +60,7 @@ type crdCollector struct {
 
 	mu     sync.Mutex
 	lister CRDLister
-	writes map[schema.GroupResource]map[gatedWrite]uint64
+	writes map[types.UID]map[gatedWrite]uint64
 }
 
 func (c *crdCollector) setLister(lister CRDLister) {
@@ -69,14 +69,14 @@ func (c *crdCollector) setLister(lister CRDLister) {
 	c.lister = lister
 }
 
-// count counts a request, once per path.
-func (c *crdCollector) count(resource schema.GroupResource, outcomes []fieldgate.Outcome) {
+// count counts a request to the resources of a CRD, once per path. A CRD that is made anew has another UID.
+func (c *crdCollector) count(crd types.UID, outcomes []fieldgate.Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	writes := c.writes[resource]
+	writes := c.writes[crd]
 	if writes == nil {
 		writes = map[gatedWrite]uint64{}
-		c.writes[resource] = writes
+		c.writes[crd] = writes
 	}
 	for _, o := range outcomes {
 		writes[gatedWrite{o.Gate, o.Action}]++
@@ -100,16 +100,15 @@ func (c *crdCollector) CollectWithStability(ch chan<- metrics.Metric) {
 	if err != nil {
 		return // upstream's lister reads memory; without it there is nothing to say
 	}
-	exists := map[schema.GroupResource]bool{}
+	exists := map[types.UID]bool{}
 	for _, crd := range crds {
-		resource := schema.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
-		exists[resource] = true
+		exists[crd.UID] = true
 		collectGates(ch, crd)
-		collectWrites(ch, resource, c.writes[resource])
+		collectWrites(ch, crd, c.writes[crd.UID])
 	}
-	for resource := range c.writes {
-		if !exists[resource] {
-			delete(c.writes, resource)
+	for uid := range c.writes {
+		if !exists[uid] {
+			delete(c.writes, uid)
 		}
 	}
 }
@@ -138,7 +137,7 @@ func collectGates(ch chan<- metrics.Metric, crd *apiextensionsv1.CustomResourceD
 	}
 }
 
-func collectWrites(ch chan<- metrics.Metric, resource schema.GroupResource, writes map[gatedWrite]uint64) {
+func collectWrites(ch chan<- metrics.Metric, crd *apiextensionsv1.CustomResourceDefinition, writes map[gatedWrite]uint64) {
 	keys := make([]gatedWrite, 0, len(writes))
 	for key := range writes {
 		keys = append(keys, key)
@@ -148,6 +147,6 @@ func collectWrites(ch chan<- metrics.Metric, resource schema.GroupResource, writ
 	})
 	for _, key := range keys {
 		ch <- metrics.NewLazyConstMetric(gatedWritesDesc, metrics.CounterValue, float64(writes[key]),
-			resource.Group, resource.Resource, key.gate, string(key.action))
+			crd.Spec.Group, crd.Spec.Names.Plural, key.gate, string(key.action))
 	}
 }

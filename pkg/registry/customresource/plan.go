@@ -10,6 +10,7 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
@@ -20,8 +21,8 @@ import (
 // Plan is what fairlead does to the custom resources of one CRD. It is compiled once, when the handler of the CRD is
 // built, and immutable. The nil Plan does nothing, at no cost (rules R2, R3); all methods accept it.
 type Plan struct {
-	gates    *fieldgate.Plan
-	resource schema.GroupResource
+	gates *fieldgate.Plan
+	crd   types.UID
 	// storage is the version that the gates speak of (rule G1).
 	storage schema.GroupVersion
 	// convertor converts to the storage version and back. It is nil where paths are evaluated in every version as
@@ -43,7 +44,7 @@ func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*
 		return nil
 	}
 	p := &Plan{
-		resource: schema.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural},
+		crd:      crd.UID,
 		versions: map[string]version{},
 	}
 	for i := range crd.Spec.Versions {

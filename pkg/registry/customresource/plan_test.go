@@ -251,11 +251,11 @@ func TestG7AConvertedWriteOwnsNothingThatAGateSetBack(t *testing.T) {
 			if err := request.evaluate(u, old); err != nil {
 				t.Fatal(err)
 			}
-			got := ""
+			var got []byte
 			for _, entry := range u.GetManagedFields() {
-				got += string(entry.FieldsV1.GetRawBytes())
+				got = append(got, entry.FieldsV1.GetRawBytes()...)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -370,6 +370,20 @@ apiextensions_apiserver_gated_field_writes_total{action="dropped",group="example
 `
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
 		t.Error(err)
+	}
+
+	// A CRD of the same name is another CRD.
+	anew := crd.DeepCopy()
+	anew.UID = "another"
+	c.setLister(crdList{anew})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "apiextensions_apiserver_gated_field_writes_total" {
+			t.Errorf("the new CRD has the counts of the one before: %v", family)
+		}
 	}
 
 	c.setLister(crdList{})

@@ -63,7 +63,7 @@ func (r *Request) Done(err error) {
 	}
 	annotate(r.ctx, outcomes)
 	if !r.dryRun {
-		collector.count(r.endpoint.plan.resource, outcomes)
+		collector.count(r.endpoint.plan.crd, outcomes)
 	}
 }
 
