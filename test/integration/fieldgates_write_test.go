@@ -132,7 +132,7 @@ var writers = []writer{
 			return err
 		}
 		s.Setenv("KUBE_EDITOR", "cp "+edited)
-		_, stderr, err := shared.tryKubectl("", "edit", s.crd.Name[:strings.Index(s.crd.Name, ".")]+"."+s.crd.Spec.Group, name)
+		_, stderr, err := shared.tryKubectl("", "edit", s.crd.Name, name)
 		return s.noteWarnings(stderr, err)
 	}},
 	{name: "kubectl apply", apply: true, write: func(s subject, name, spec string) error {
@@ -428,7 +428,7 @@ func TestG9ScaleIsAnUpdateLikeAnyOther(t *testing.T) {
 	name := s.persisted(`{replicas: 3}`)
 	s.flipReplicas(false)
 	before := s.get(name)
-	_, stderr := shared.kubectl(t, "", "scale", s.crd.Spec.Names.Plural+"."+s.crd.Spec.Group, name, "--replicas=5")
+	_, stderr := shared.kubectl(t, "", "scale", s.crd.Name, name, "--replicas=5")
 	if want := "Warning: " + keptReplicas; !strings.Contains(stderr, want) {
 		t.Errorf("kubectl scale prints %q", stderr)
 	}
@@ -436,7 +436,7 @@ func TestG9ScaleIsAnUpdateLikeAnyOther(t *testing.T) {
 		t.Errorf("G6, G7: scale changed the object or its owners:\n%s", diff)
 	}
 	s.flipReplicas(true)
-	shared.kubectl(t, "", "scale", s.crd.Spec.Names.Plural+"."+s.crd.Spec.Group, name, "--replicas=5")
+	shared.kubectl(t, "", "scale", s.crd.Name, name, "--replicas=5")
 	if got := specOf(t, s.get(name)); got != "replicas: 5" {
 		t.Errorf("with the gate back on: %s", got)
 	}
