@@ -54,7 +54,7 @@ stock_modfile() {
   sed -E "s#=> \./staging/src/${LINE}/(\S+)#=> \1 v0${KUBERNETES_VERSION#v1}#" go.mod >_output/stock/go.mod.new
   # Another time of change would make the go command look again.
   cmp -s _output/stock/go.mod.new _output/stock/go.mod || cp _output/stock/go.mod.new _output/stock/go.mod
-  cp -n go.sum _output/stock/go.sum
+  [[ -e _output/stock/go.sum ]] || cp go.sum _output/stock/go.sum
   rm _output/stock/go.mod.new
 }
 
