@@ -37,8 +37,7 @@ func (r *Request) evaluateConverted(u, old *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	// Metadata is none of a gate's business, and what webhooks may change of it they did on the way there.
-	back.Object["metadata"] = u.Object["metadata"]
+	// The metadata is the webhook's too: one that loses nothing keeps in annotations what a version has no field for.
 	asked := u.Object
 	u.Object = back.Object
 	return disown(u, asked, old)

@@ -17,54 +17,146 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// disown takes fields that a gate set back from the owners that this request made of them (rule G7). It is for a
-// version whose fields the gates do not speak of, where reset fields cannot do it: asked is the object before the
-// evaluation, settled after it, both of that version. old is nil on create.
+// disown makes owners what they are when fields that a gate set back do not count (rule G7): whom this request made an
+// owner of such a field is none, and who lost one to it has it again. It is for a version whose fields the gates do not
+// speak of, where reset fields cannot do it: asked is the object before the evaluation, settled after it, both of that
+// version. old is nil on create.
 func disown(settled *unstructured.Unstructured, asked map[string]any, old *unstructured.Unstructured) error {
 	entries := settled.GetManagedFields()
+	var before []metav1.ManagedFieldsEntry
+	if old != nil {
+		before = old.GetManagedFields()
+	}
+	d := disowner{version: settled.GetAPIVersion(), asked: asked, settled: settled.Object}
 	var kept []metav1.ManagedFieldsEntry
 	for _, entry := range entries {
-		if entry.APIVersion == settled.GetAPIVersion() && entry.FieldsV1 != nil && !isPersisted(entry, old) {
-			empty, err := disownEntry(&entry, asked, settled.Object)
-			if err != nil {
-				return err
-			}
-			if empty {
-				continue
-			}
+		entry, err := d.entry(entry, counterpart(entry, before))
+		if err != nil {
+			return err
 		}
-		kept = append(kept, entry)
+		if entry != nil {
+			kept = append(kept, *entry)
+		}
+	}
+	for _, entry := range before {
+		if counterpart(entry, entries) != nil {
+			continue
+		}
+		// All that the manager owned went to this request; what a gate set back returns.
+		gone := entry
+		gone.FieldsV1 = metav1.NewFieldsV1("{}")
+		restored, err := d.entry(gone, &entry)
+		if err != nil {
+			return err
+		}
+		if restored != nil {
+			kept = append(kept, *restored)
+		}
 	}
 	settled.SetManagedFields(kept)
 	return nil
 }
 
-// isPersisted tells whether the request left an entry as it was.
-func isPersisted(entry metav1.ManagedFieldsEntry, old *unstructured.Unstructured) bool {
-	if old == nil {
-		return false
-	}
-	for _, persisted := range old.GetManagedFields() {
-		if apiequality.Semantic.DeepEqual(entry, persisted) {
-			return true
+// counterpart returns the entry of the same manager.
+func counterpart(entry metav1.ManagedFieldsEntry, entries []metav1.ManagedFieldsEntry) *metav1.ManagedFieldsEntry {
+	for i := range entries {
+		e := &entries[i]
+		if e.Manager == entry.Manager && e.Operation == entry.Operation && e.APIVersion == entry.APIVersion && e.Subresource == entry.Subresource {
+			return e
 		}
 	}
-	return false
+	return nil
 }
 
-// disownEntry tells whether nothing is left of the entry.
-func disownEntry(entry *metav1.ManagedFieldsEntry, asked, settled map[string]any) (empty bool, err error) {
-	var fields map[string]any
-	if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
-		return false, err
+type disowner struct {
+	version        string
+	asked, settled map[string]any
+}
+
+// entry returns an entry of managedFields as it should be, nil if it should not be. before is what it was, nil if it
+// is new.
+func (d disowner) entry(entry metav1.ManagedFieldsEntry, before *metav1.ManagedFieldsEntry) (*metav1.ManagedFieldsEntry, error) {
+	if entry.APIVersion != d.version || entry.FieldsV1 == nil {
+		return &entry, nil
 	}
-	disownFields(fields, asked, settled)
+	if before != nil && apiequality.Semantic.DeepEqual(entry, *before) {
+		return &entry, nil // the request left it alone
+	}
+	fields, err := decodeFields(entry)
+	if err != nil {
+		return nil, err
+	}
+	owned := map[string]any{}
+	if before != nil {
+		if owned, err = decodeFields(*before); err != nil {
+			return nil, err
+		}
+	}
+	lost := missing(owned, fields)
+	disownFields(fields, d.asked, d.settled)
+	keepSetBack(lost, d.asked, d.settled)
+	merge(fields, lost)
+	if len(fields) == 0 {
+		return nil, nil
+	}
 	raw, err := json.Marshal(fields)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	entry.FieldsV1 = metav1.NewFieldsV1(string(raw))
-	return len(fields) == 0, nil
+	return &entry, nil
+}
+
+func decodeFields(entry metav1.ManagedFieldsEntry) (map[string]any, error) {
+	fields := map[string]any{}
+	if entry.FieldsV1 == nil {
+		return fields, nil
+	}
+	err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields)
+	return fields, err
+}
+
+// missing returns the part of a set of fields that another one lacks.
+func missing(fields, other map[string]any) map[string]any {
+	lost := map[string]any{}
+	for key, below := range fields {
+		otherBelow, found := other[key].(map[string]any)
+		belowFields, _ := below.(map[string]any)
+		if !found {
+			lost[key] = below
+		} else if part := missing(belowFields, otherBelow); len(part) > 0 {
+			lost[key] = part
+		}
+	}
+	return lost
+}
+
+// keepSetBack removes from a set all but the fields that a gate set back.
+func keepSetBack(fields map[string]any, asked, settled any) {
+	find := pairs{asked: asked, settled: settled}
+	for key, below := range fields {
+		askedValue, settledValue := find.at(key)
+		belowFields, _ := below.(map[string]any)
+		isLeaf := len(belowFields) == 0
+		if !isLeaf {
+			keepSetBack(belowFields, askedValue, settledValue)
+		}
+		if len(belowFields) == 0 && (!isLeaf || jsonvalue.Equal(askedValue, settledValue)) {
+			delete(fields, key)
+		}
+	}
+}
+
+// merge adds one set of fields to another.
+func merge(fields, more map[string]any) {
+	for key, below := range more {
+		if existing, ok := fields[key].(map[string]any); ok {
+			belowFields, _ := below.(map[string]any)
+			merge(existing, belowFields)
+		} else {
+			fields[key] = below
+		}
+	}
 }
 
 // disownFields removes from a set of fields, as managedFields write it, those whose values differ. A field of the set

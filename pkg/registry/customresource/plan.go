@@ -29,6 +29,8 @@ type Plan struct {
 	// they are: with conversion None.
 	convertor runtime.ObjectConvertor
 	versions  map[string]version
+	// scalePath is where the storage version has the replicas of scale, if it has any.
+	scalePath string
 }
 
 // version is what the plan knows of a served version.
@@ -51,6 +53,9 @@ func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*
 		v := &crd.Spec.Versions[i]
 		p.versions[v.Name] = version{hasStatus: v.Subresources != nil && v.Subresources.Status != nil}
 		if v.Storage {
+			if v.Subresources != nil && v.Subresources.Scale != nil {
+				p.scalePath = v.Subresources.Scale.SpecReplicasPath
+			}
 			p.storage = schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}
 		}
 	}
@@ -85,7 +90,7 @@ func (p *Plan) Resource(versionName string) *Endpoint {
 	if p.versions[versionName].hasStatus {
 		scope = fieldgate.ExceptStatus
 	}
-	return &Endpoint{plan: p, scope: scope}
+	return p.endpoint(scope)
 }
 
 // Status returns the endpoint of the status subresource.
@@ -93,7 +98,15 @@ func (p *Plan) Status() *Endpoint {
 	if p == nil {
 		return nil
 	}
-	return &Endpoint{plan: p, scope: fieldgate.OnlyStatus}
+	return p.endpoint(fieldgate.OnlyStatus)
+}
+
+// endpoint is nil where no gate could have an effect: then nothing may be converted for it either (rule G1).
+func (p *Plan) endpoint(scope fieldgate.Scope) *Endpoint {
+	if !p.gates.Covers(scope) {
+		return nil
+	}
+	return &Endpoint{plan: p, scope: scope}
 }
 
 // Endpoint is what the plan does to the writes of one endpoint of the CRD. The nil Endpoint does nothing.
@@ -111,11 +124,15 @@ func (e *Endpoint) DisabledPaths() []fieldpath.Path {
 	return e.plan.gates.DisabledPaths(e.scope)
 }
 
-// DisablesPath tells whether a gate disables the field at a path as scale has it: names with a dot before each. A
-// field is disabled with each field around it.
+// DisablesPath tells whether a gate disables the field at a path as scale has it in the request's version: names with a
+// dot before each. A field is disabled with each field around it. Where a webhook converts, the path is that of the
+// storage version, whatever is given.
 func (e *Endpoint) DisablesPath(path string) bool {
 	if e == nil {
 		return false
+	}
+	if e.plan.convertor != nil {
+		path = e.plan.scalePath
 	}
 	var at fieldpath.Path
 	for _, name := range strings.Split(strings.TrimPrefix(path, "."), ".") {

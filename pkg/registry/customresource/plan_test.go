@@ -4,6 +4,7 @@
 package customresource
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -196,26 +197,26 @@ func TestG1OtherVersionsAreConverted(t *testing.T) {
 	endpoint := planFor(t, withWebhook(t), webhook).Resource("v1beta1")
 	_, request := endpoint.Begin(t.Context(), nil)
 	u := customResource("v1beta1", map[string]any{"image": "i", "count": int64(3)})
-	if err := request.Create(u); err != nil {
-		t.Fatal(err)
+	if request.Create(u); request.failure != nil {
+		t.Fatal(request.failure)
 	}
-	if diff := cmp.Diff(customResource("v1beta1", map[string]any{"image": "i"}), u); diff != "" {
-		t.Errorf("the converted field was not dropped, or the webhook changed metadata (-want +got):\n%s", diff)
+	want := customResource("v1beta1", map[string]any{"image": "i"})
+	want.SetLabels(map[string]string{"changed-by": "webhook"})
+	if diff := cmp.Diff(want, u); diff != "" {
+		t.Errorf("the converted field was not dropped, or what the webhook says of metadata was lost (-want +got):\n%s", diff)
 	}
 
 	webhook.calls = 0
 	u = customResource("v1beta1", map[string]any{"image": "i"})
-	if err := request.Create(u); err != nil {
-		t.Fatal(err)
+	if request.Create(u); request.failure != nil {
+		t.Fatal(request.failure)
 	}
 	if webhook.calls != 1 {
 		t.Errorf("%d conversions for an object that needs no change, want one", webhook.calls)
 	}
 
 	webhook.calls = 0
-	if err := request.Create(customResource("v1", map[string]any{"replicas": int64(3)})); err != nil {
-		t.Fatal(err)
-	}
+	request.Create(customResource("v1", map[string]any{"replicas": int64(3)}))
 	if webhook.calls != 0 {
 		t.Errorf("%d conversions of an object in the storage version", webhook.calls)
 	}
@@ -262,6 +263,28 @@ func TestG7AConvertedWriteOwnsNothingThatAGateSetBack(t *testing.T) {
 	}
 }
 
+func TestG7WhoLostAFieldThatAGateSetBackHasItAgain(t *testing.T) {
+	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: "Update", APIVersion: "example.com/v1beta1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
+	}
+	old := customResource("v1beta1", map[string]any{"count": int64(1), "image": "i"})
+	old.SetManagedFields([]metav1.ManagedFieldsEntry{entry("alone", `{"f:spec":{"f:count":{}}}`), entry("both", `{"f:spec":{"f:count":{},"f:image":{}}}`)})
+	settled := customResource("v1beta1", map[string]any{"count": int64(1), "image": "j"})
+	settled.SetManagedFields([]metav1.ManagedFieldsEntry{entry("both", `{"f:spec":{}}`), entry("writer", `{"f:spec":{"f:count":{},"f:image":{}}}`)})
+	asked := map[string]any{"apiVersion": "example.com/v1beta1", "spec": map[string]any{"count": int64(5), "image": "j"}}
+	if err := disown(settled, asked, old); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, entry := range settled.GetManagedFields() {
+		got[entry.Manager] = string(entry.FieldsV1.GetRawBytes())
+	}
+	want := map[string]string{"alone": `{"f:spec":{"f:count":{}}}`, "both": `{"f:spec":{"f:count":{}}}`, "writer": `{"f:spec":{"f:image":{}}}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestDisownFieldsThroughLists(t *testing.T) {
 	fields := map[string]any{"f:items": map[string]any{
 		`k:{"name":"a"}`: map[string]any{".": map[string]any{}, "f:name": map[string]any{}, "f:size": map[string]any{}},
@@ -286,7 +309,10 @@ func TestG1AFailingConversionFailsTheRequest(t *testing.T) {
 	endpoint := planFor(t, withWebhook(t), &renamer{err: errors.New("webhook is down")}).Resource("v1beta1")
 	_, request := endpoint.Begin(t.Context(), nil)
 	u := customResource("v1beta1", map[string]any{"count": int64(3)})
-	if err := request.Create(u); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "webhook is down") {
+	request.Create(u)
+	// Schema validation comes first and may call the object invalid; what comes after it is not asked any more.
+	validate := request.CreateValidation(func(context.Context, runtime.Object) error { return errors.New("asked") })
+	if err := validate(t.Context(), u); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "webhook is down") {
 		t.Errorf("got error %v", err)
 	}
 }
@@ -308,9 +334,7 @@ func TestG10WarningsWaitForSuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			seen := &recorder{}
 			_, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
-			if err := request.Create(customResource("v1", map[string]any{"replicas": int64(3)})); err != nil {
-				t.Fatal(err)
-			}
+			request.Create(customResource("v1", map[string]any{"replicas": int64(3)}))
 			request.Done(tc.err)
 			if diff := cmp.Diff(tc.want, seen.texts); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -355,9 +379,7 @@ func TestV1MetricsOfTheCRDsThatExist(t *testing.T) {
 	registry.CustomMustRegister(c)
 
 	_, request := plan.Resource("v1").Begin(t.Context(), nil)
-	if err := request.Create(customResource("v1", map[string]any{"replicas": int64(3)})); err != nil {
-		t.Fatal(err)
-	}
+	request.Create(customResource("v1", map[string]any{"replicas": int64(3)}))
 	request.Done(nil)
 	want := `
 # HELP apiextensions_apiserver_custom_feature_gate_enabled [ALPHA] Whether a feature gate of a CustomResourceDefinition is enabled: 1 if any of its fields is.

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fairlead-dev/fairlead/pkg/endpoints/applied"
@@ -23,6 +24,7 @@ type Request struct {
 	applied  *applied.Configuration
 	dryRun   bool
 	outcome  *fieldgate.Result
+	failure  error // of the evaluation
 }
 
 // Begin returns the Request for a write and the context to do it with; dryRun is that of the request's options. An
@@ -34,9 +36,9 @@ func (e *Endpoint) Begin(ctx context.Context, dryRun []string) (context.Context,
 }
 
 // Create evaluates the feature gates on an object that is about to be created (rules G1, G2). It must run after
-// mutating admission and before the strategy.
-func (r *Request) Create(obj runtime.Object) error {
-	return r.evaluate(obj, nil)
+// mutating admission and before the strategy. A failure fails the request in CreateValidation.
+func (r *Request) Create(obj runtime.Object) {
+	r.failure = r.evaluate(obj, nil)
 }
 
 // Update does the same for an object that is about to be updated; it is a rest.TransformFunc. The object to update
@@ -46,7 +48,29 @@ func (r *Request) Update(_ context.Context, obj, old runtime.Object) (runtime.Ob
 	if ok && persisted.GetUID() == "" {
 		persisted = nil
 	}
-	return obj, r.evaluate(obj, persisted)
+	r.failure = r.evaluate(obj, persisted)
+	return obj, nil
+}
+
+// CreateValidation fails a request whose evaluation failed, else it validates. It runs after schema validation, so
+// that an object which a webhook cannot convert for being invalid is called invalid (rule R1).
+func (r *Request) CreateValidation(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+	return func(ctx context.Context, obj runtime.Object) error {
+		if r.failure != nil || validate == nil {
+			return r.failure
+		}
+		return validate(ctx, obj)
+	}
+}
+
+// UpdateValidation is the same for updates.
+func (r *Request) UpdateValidation(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+	return func(ctx context.Context, obj, old runtime.Object) error {
+		if r.failure != nil || validate == nil {
+			return r.failure
+		}
+		return validate(ctx, obj, old)
+	}
 }
 
 // Done ends the write with its error. It must be called before the response is written.

@@ -175,6 +175,11 @@ func (p *Plan) prune(n *node) bool {
 	return len(n.fields) > 0 || n.each != nil || p.isDeprecated(n)
 }
 
+// Covers tells whether a gate can have an effect on what an endpoint of that scope writes.
+func (p *Plan) Covers(scope Scope) bool {
+	return p != nil && slices.ContainsFunc(p.root.fields, func(c child) bool { return scope.includes(c.name) })
+}
+
 func (p *Plan) isDisabled(n *node) bool {
 	return n.guard != noGuard && p.guards[n.guard].gate.disabled
 }
