@@ -332,6 +332,7 @@ func TestC2ExplainShowsEveryField(t *testing.T) {
 	}
 }
 
+// TestC3EveryEncodingOfARequest is rule C3 over the wire; CBOR is not served to clients of CRDs by default.
 func TestC3EveryEncodingOfARequest(t *testing.T) {
 	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf, runtime.ContentTypeYAML} {
 		t.Run(contentType, func(t *testing.T) {

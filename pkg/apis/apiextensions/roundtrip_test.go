@@ -22,14 +22,14 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
-// TestC3CustomResourceDefinitionsRoundTrip runs upstream's own round trips, whose fuzzer fills our field like any
+// TestC3CustomResourceDefinitionsRoundTrip (rule C3) runs upstream's own round trips, whose fuzzer fills our field like any
 // other.
 func TestC3CustomResourceDefinitionsRoundTrip(t *testing.T) {
 	roundtrip.RoundTripTestForAPIGroup(t, install.Install, crdfuzzer.Funcs)
 	roundtrip.RoundTripProtobufTestForAPIGroup(t, install.Install, crdfuzzer.Funcs)
 }
 
-// TestC3GatesSurviveEveryEncoding does not leave it to chance that the field is filled: every gate has every field.
+// TestC3GatesSurviveEveryEncoding (rule C3) does not leave it to chance that the field is filled: every gate has every field.
 func TestC3GatesSurviveEveryEncoding(t *testing.T) {
 	scheme := runtime.NewScheme()
 	install.Install(scheme)
