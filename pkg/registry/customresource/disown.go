@@ -211,13 +211,5 @@ func (p *pairs) items(keys map[string]any) (asked, settled any) {
 		askedItems, settledItems := jsonvalue.NewListMap(askedList, names), jsonvalue.NewListMap(settledList, names)
 		p.askedItems, p.settledItems = &askedItems, &settledItems
 	}
-	return orNil(p.askedItems.Get(keys, math.MaxInt)), orNil(p.settledItems.Get(keys, math.MaxInt))
-}
-
-// orNil keeps a nil map from becoming an interface that is not nil.
-func orNil(item map[string]any) any {
-	if item == nil {
-		return nil
-	}
-	return item
+	return jsonvalue.OrNil(p.askedItems.Get(keys, math.MaxInt)), jsonvalue.OrNil(p.settledItems.Get(keys, math.MaxInt))
 }

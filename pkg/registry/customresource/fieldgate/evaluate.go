@@ -148,17 +148,9 @@ func (e *evaluation) items(n *node, list, old, applied []any) {
 	configured := jsonvalue.NewListMap(applied, n.keys)
 	for i := range list {
 		if item, ok := list[i].(map[string]any); ok {
-			e.below(n.each, item, valueOf(persisted.Get(item, i)), valueOf(configured.Get(item, i)))
+			e.below(n.each, item, jsonvalue.OrNil(persisted.Get(item, i)), jsonvalue.OrNil(configured.Get(item, i)))
 		}
 	}
-}
-
-// valueOf keeps a nil map from becoming an interface that is not nil.
-func valueOf(item map[string]any) any {
-	if item == nil {
-		return nil
-	}
-	return item
 }
 
 // settle makes a field of a disabled gate what it is in the persisted object: absent, or exactly as persisted.

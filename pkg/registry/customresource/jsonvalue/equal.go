@@ -118,3 +118,11 @@ func containsItems(value, part []any) bool {
 	}
 	return true
 }
+
+// OrNil returns an object as a value. It keeps a nil map from becoming an interface that is not nil.
+func OrNil(object map[string]any) any {
+	if object == nil {
+		return nil
+	}
+	return object
+}
