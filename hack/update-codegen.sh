@@ -33,7 +33,7 @@ VERSIONS=("${UPSTREAM}/apis/apiextensions/v1" "${UPSTREAM}/apis/apiextensions/v1
 say "deepcopy"
 deepcopy-gen --output-file zz_generated.deepcopy.go --go-header-file "${OUR_HEADER}" "${OURS}/apis/apiextensions"
 deepcopy-gen --output-file zz_generated.deepcopy.go --go-header-file "${UPSTREAM_HEADER}" "${LINT[@]}" \
-  "${UPSTREAM}/apis/apiextensions" "${VERSIONS[@]}"
+  "${UPSTREAM}/apis/apiextensions" "${UPSTREAM}/apiserver/schema" "${VERSIONS[@]}"
 
 say "conversion"
 conversion-gen --output-file zz_generated.conversion.go --go-header-file "${UPSTREAM_HEADER}" "${LINT[@]}" "${VERSIONS[@]}"

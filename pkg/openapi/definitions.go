@@ -32,6 +32,10 @@ func AddDefinitions(defs map[string]common.OpenAPIDefinition, ref common.Referen
 				apiextensions.CustomResourceDefinitionFeatureGates{}.OpenAPIModelName())
 			found = true
 		}
+		name = crdPackage + version + ".JSONSchemaProps"
+		if def, ok := defs[name]; ok {
+			defs[name] = withProperty(def, "x-kubernetes-unions", unions(ref), apiextensions.Unions{}.OpenAPIModelName())
+		}
 	}
 	if !found {
 		return
@@ -46,6 +50,14 @@ func customFeatureGates(ref common.ReferenceCallback) spec.Schema {
 		Description: "customFeatureGates defines feature gates for fields of the custom resources of this definition. " +
 			"They are evaluated on the storage version. Alpha, enabled by the feature gate CRDFieldLevelVersioning.",
 		Ref: ref(apiextensions.CustomResourceDefinitionFeatureGates{}.OpenAPIModelName()),
+	}}
+}
+
+func unions(ref common.ReferenceCallback) spec.Schema {
+	return spec.Schema{SchemaProps: spec.SchemaProps{
+		Description: "x-kubernetes-unions makes a property of type string the discriminator of a union: its value selects " +
+			"which one of its siblings may be set, and a change of it clears the others.",
+		Ref: ref(apiextensions.Unions{}.OpenAPIModelName()),
 	}}
 }
 

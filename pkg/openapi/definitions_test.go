@@ -49,6 +49,30 @@ func TestC2EveryVersionOfTheCRDHoldsTheGates(t *testing.T) {
 	}
 }
 
+// TestU1EveryVersionOfTheSchemaHoldsTheUnions proves the same of the extension x-kubernetes-unions.
+func TestU1EveryVersionOfTheSchemaHoldsTheUnions(t *testing.T) {
+	defs := crdopenapi.GetOpenAPIDefinitions(ref)
+	AddDefinitions(defs, ref)
+
+	unions := apiextensions.Unions{}.OpenAPIModelName()
+	for _, version := range []string{"v1", "v1beta1"} {
+		def := defs[crdPackage+version+".JSONSchemaProps"]
+		property := def.Schema.Properties["x-kubernetes-unions"]
+		if got, want := property.Ref.String(), "#/definitions/"+unions; got != want {
+			t.Errorf("%s: x-kubernetes-unions refers to %q, want %q", version, got, want)
+		}
+		if !slices.Contains(def.Dependencies, unions) {
+			t.Errorf("%s: %s is not among the dependencies", version, unions)
+		}
+		if _, ok := def.Schema.Properties["x-kubernetes-validations"]; !ok {
+			t.Errorf("%s: upstream's properties are gone", version)
+		}
+	}
+	if _, ok := defs[apiextensions.MemberField{}.OpenAPIModelName()]; !ok {
+		t.Error("the model of a member is missing")
+	}
+}
+
 func TestOtherDefinitionsAreLeftAlone(t *testing.T) {
 	defs := map[string]common.OpenAPIDefinition{"com.example.v1.Foo": {}}
 	AddDefinitions(defs, ref)

@@ -17,3 +17,13 @@ func (in CustomResourceDefinitionFeatureGate) OpenAPIModelName() string {
 func (in CustomResourceDefinitionFeatureGates) OpenAPIModelName() string {
 	return "dev.fairlead.apiextensions.CustomResourceDefinitionFeatureGates"
 }
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in MemberField) OpenAPIModelName() string {
+	return "dev.fairlead.apiextensions.MemberField"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Unions) OpenAPIModelName() string {
+	return "dev.fairlead.apiextensions.Unions"
+}

@@ -18,6 +18,8 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 	return map[string]common.OpenAPIDefinition{
 		apiextensions.CustomResourceDefinitionFeatureGate{}.OpenAPIModelName():  schema_fairlead_pkg_apis_apiextensions_CustomResourceDefinitionFeatureGate(ref),
 		apiextensions.CustomResourceDefinitionFeatureGates{}.OpenAPIModelName(): schema_fairlead_pkg_apis_apiextensions_CustomResourceDefinitionFeatureGates(ref),
+		apiextensions.MemberField{}.OpenAPIModelName():                          schema_fairlead_pkg_apis_apiextensions_MemberField(ref),
+		apiextensions.Unions{}.OpenAPIModelName():                               schema_fairlead_pkg_apis_apiextensions_Unions(ref),
 	}
 }
 
@@ -131,5 +133,61 @@ func schema_fairlead_pkg_apis_apiextensions_CustomResourceDefinitionFeatureGates
 		},
 		Dependencies: []string{
 			apiextensions.CustomResourceDefinitionFeatureGate{}.OpenAPIModelName()},
+	}
+}
+
+func schema_fairlead_pkg_apis_apiextensions_MemberField(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "MemberField is the member of a union that a value of the discriminator selects.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the property that is the member, a sibling of the discriminator. Empty if the value selects none.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"optional": {
+						SchemaProps: spec.SchemaProps{
+							Description: "optional says that the member may be left out when it is selected. By default it must be set then.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_fairlead_pkg_apis_apiextensions_Unions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Unions is the extension x-kubernetes-unions of the schema of a property. It makes the property the discriminator of a union: the property's value selects which one of its siblings, the members, may be set (KEP-1027, OpenAPI).",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"fieldMembers": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fieldMembers maps each value of the discriminator to the member that it selects. Its keys are the values of the discriminator's enum, and \"\" where the discriminator may be absent. A value without a member is given as {}. Required.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(apiextensions.MemberField{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			apiextensions.MemberField{}.OpenAPIModelName()},
 	}
 }
