@@ -5,6 +5,7 @@ package customresource
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/pkg/features"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
 const namespace = "apiextensions_apiserver"
@@ -29,6 +31,13 @@ var (
 		"Writes of custom resources in which a feature gate dropped or kept a field, or a deprecated field was used, "+
 			"by gate and action (dropped, kept, deprecated). A request counts once per path of a gate.",
 		[]string{"group", "resource", "name", "action"}, nil, metrics.ALPHA, "")
+	normalizationsDesc = metrics.NewDesc(namespace+"_union_normalizations_total",
+		"Unions of which a change of the discriminator cleared members. A request counts once per union of the schema.",
+		[]string{"group", "resource"}, nil, metrics.ALPHA, "")
+	unionFailuresDesc = metrics.NewDesc(namespace+"_union_validation_failures_total",
+		"Unions that were found invalid, by reason (unsupported, forbidden, required). A request counts once per union "+
+			"of the schema and reason.",
+		[]string{"group", "resource", "reason"}, nil, metrics.ALPHA, "")
 )
 
 // CRDLister lists the CRDs that there are; upstream's lister is one.
@@ -45,8 +54,15 @@ func ServeMetrics(lister CRDLister) {
 
 var (
 	registerOnce sync.Once
-	collector    = &crdCollector{writes: map[types.UID]map[gatedWrite]uint64{}}
+	collector    = &crdCollector{counts: map[types.UID]*counts{}}
 )
+
+// counts are those of one CRD.
+type counts struct {
+	writes         map[gatedWrite]uint64
+	normalizations uint64
+	failures       map[string]uint64
+}
 
 // gatedWrite is what writes are counted by, within a CRD.
 type gatedWrite struct {
@@ -60,7 +76,7 @@ type crdCollector struct {
 
 	mu     sync.Mutex
 	lister CRDLister
-	writes map[types.UID]map[gatedWrite]uint64
+	counts map[types.UID]*counts
 }
 
 func (c *crdCollector) setLister(lister CRDLister) {
@@ -69,29 +85,68 @@ func (c *crdCollector) setLister(lister CRDLister) {
 	c.lister = lister
 }
 
-// count counts a request to the resources of a CRD, once per path. A CRD that is made anew has another UID.
-func (c *crdCollector) count(crd types.UID, outcomes []fieldgate.Outcome) {
+// countWrites counts what feature gates did to a request, once per path.
+func (c *crdCollector) countWrites(crd types.UID, outcomes []fieldgate.Outcome) {
+	if len(outcomes) == 0 {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	writes := c.writes[crd]
-	if writes == nil {
-		writes = map[gatedWrite]uint64{}
-		c.writes[crd] = writes
-	}
+	of := c.of(crd)
 	for _, o := range outcomes {
-		writes[gatedWrite{o.Gate, o.Action}]++
+		of.writes[gatedWrite{o.Gate, o.Action}]++
 	}
+}
+
+// countNormalizations counts the unions that were normalized, once per place in the schema.
+func (c *crdCollector) countNormalizations(crd types.UID, cleared []union.Cleared) {
+	if len(cleared) == 0 {
+		return
+	}
+	places := map[int]bool{}
+	for _, at := range cleared {
+		places[at.Place] = true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(crd).normalizations += uint64(len(places))
+}
+
+// countFailures counts the unions that a request was refused for.
+func (c *crdCollector) countFailures(crd types.UID, failures []union.Failure) {
+	if len(failures) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of := c.of(crd)
+	for _, failure := range failures {
+		of.failures[failure.Reason]++
+	}
+}
+
+// of returns the counts of a CRD, to be used with the lock held. A CRD that is made anew has another UID.
+func (c *crdCollector) of(crd types.UID) *counts {
+	of := c.counts[crd]
+	if of == nil {
+		of = &counts{writes: map[gatedWrite]uint64{}, failures: map[string]uint64{}}
+		c.counts[crd] = of
+	}
+	return of
 }
 
 // DescribeWithStability implements metrics.StableCollector.
 func (c *crdCollector) DescribeWithStability(ch chan<- *metrics.Desc) {
 	ch <- gateEnabledDesc
 	ch <- gatedWritesDesc
+	ch <- normalizationsDesc
+	ch <- unionFailuresDesc
 }
 
 // CollectWithStability implements metrics.StableCollector.
 func (c *crdCollector) CollectWithStability(ch chan<- metrics.Metric) {
-	if !utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning) {
+	hasGates := utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning)
+	if !hasGates && !utilfeature.DefaultFeatureGate.Enabled(features.APIUnions) {
 		return
 	}
 	c.mu.Lock()
@@ -103,12 +158,17 @@ func (c *crdCollector) CollectWithStability(ch chan<- metrics.Metric) {
 	exists := map[types.UID]bool{}
 	for _, crd := range crds {
 		exists[crd.UID] = true
-		collectGates(ch, crd)
-		collectWrites(ch, crd, c.writes[crd.UID])
+		if hasGates {
+			collectGates(ch, crd)
+		}
+		if of := c.counts[crd.UID]; of != nil {
+			collectWrites(ch, crd, of.writes)
+			collectUnions(ch, crd, of)
+		}
 	}
-	for uid := range c.writes {
+	for uid := range c.counts {
 		if !exists[uid] {
-			delete(c.writes, uid)
+			delete(c.counts, uid)
 		}
 	}
 }
@@ -148,5 +208,16 @@ func collectWrites(ch chan<- metrics.Metric, crd *apiextensionsv1.CustomResource
 	for _, key := range keys {
 		ch <- metrics.NewLazyConstMetric(gatedWritesDesc, metrics.CounterValue, float64(writes[key]),
 			crd.Spec.Group, crd.Spec.Names.Plural, key.gate, string(key.action))
+	}
+}
+
+func collectUnions(ch chan<- metrics.Metric, crd *apiextensionsv1.CustomResourceDefinition, of *counts) {
+	if of.normalizations > 0 {
+		ch <- metrics.NewLazyConstMetric(normalizationsDesc, metrics.CounterValue, float64(of.normalizations),
+			crd.Spec.Group, crd.Spec.Names.Plural)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(of.failures)) {
+		ch <- metrics.NewLazyConstMetric(unionFailuresDesc, metrics.CounterValue, float64(of.failures[reason]),
+			crd.Spec.Group, crd.Spec.Names.Plural, reason)
 	}
 }

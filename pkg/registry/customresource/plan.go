@@ -16,12 +16,14 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 	"github.com/fairlead-dev/fairlead/pkg/features"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
 // Plan is what fairlead does to the custom resources of one CRD. It is compiled once, when the handler of the CRD is
 // built, and immutable. The nil Plan does nothing, at no cost (rules R2, R3); all methods accept it.
 type Plan struct {
-	gates *fieldgate.Plan
+	gates *fieldgate.Plan // nil where there are none
 	crd   types.UID
 	// storage is the version that the gates speak of (rule G1).
 	storage schema.GroupVersion
@@ -33,21 +35,24 @@ type Plan struct {
 	scalePath string
 }
 
-// version is what the plan knows of a served version.
+// version is what the plan knows of a version.
 type version struct {
 	hasStatus bool
+	unions    *union.Plan // nil where there are none
+	// defaults is the schema by which it is defaulted where the gates cannot prevent it, nil where it does not matter.
+	defaults *structuralschema.Structural
 }
 
 // NewPlan compiles what the CRD asks for, as far as the server's feature gates allow it, or returns nil where that
 // is nothing. schemas are the structural schemas of the CRD by version. convertor must not modify what it converts;
 // it is asked only where an object of another version than the stored one might be changed.
 func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*structuralschema.Structural, convertor runtime.ObjectConvertor) *Plan {
-	if crd.Spec.CustomFeatureGates == nil || !utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning) {
-		return nil
-	}
 	p := &Plan{
 		crd:      crd.UID,
 		versions: map[string]version{},
+	}
+	if crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter {
+		p.convertor = convertor
 	}
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
@@ -59,13 +64,34 @@ func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*
 			p.storage = schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}
 		}
 	}
-	if crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter {
-		p.convertor = convertor
+	if crd.Spec.CustomFeatureGates != nil && utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning) {
+		p.gates = fieldgate.Compile(crd.Spec.CustomFeatureGates, schemas[p.storage.Version])
 	}
-	if p.gates = fieldgate.Compile(crd.Spec.CustomFeatureGates, schemas[p.storage.Version]); p.gates == nil {
+	p.learnDefaults(schemas)
+	hasUnions := utilfeature.DefaultFeatureGate.Enabled(features.APIUnions) && p.compileUnions(schemas)
+	if hasUnions {
+		p.gates.LearnUnions(schemas[p.storage.Version])
+	}
+	if p.gates == nil && !hasUnions {
 		return nil
 	}
 	return p
+}
+
+// compileUnions tells whether any version has unions.
+func (p *Plan) compileUnions(schemas map[string]*structuralschema.Structural) bool {
+	found := false
+	for name, v := range p.versions {
+		var disabledGate func(fieldpath.Path) string
+		if p.convertor == nil || name == p.storage.Version {
+			disabledGate = p.gates.DisabledGate
+		}
+		if v.unions = union.Compile(schemas[name], disabledGate); v.unions != nil {
+			p.versions[name] = v
+			found = true
+		}
+	}
+	return found
 }
 
 // DropDisabledDefaults takes the defaults of disabled fields out of the schemas in which the paths mean what they say
@@ -81,38 +107,60 @@ func (p *Plan) DropDisabledDefaults(schemas map[string]*structuralschema.Structu
 	}
 }
 
-// Resource returns the endpoint of the resource itself in a served version.
+// Resource returns the endpoint of the resource itself in a version.
 func (p *Plan) Resource(versionName string) *Endpoint {
 	if p == nil {
 		return nil
 	}
-	scope := fieldgate.Everything
+	written := scope.Everything
 	if p.versions[versionName].hasStatus {
-		scope = fieldgate.ExceptStatus
+		written = scope.ExceptStatus
 	}
-	return p.endpoint(scope)
+	return p.endpoint(versionName, written, scope.Everything)
 }
 
-// Status returns the endpoint of the status subresource.
-func (p *Plan) Status() *Endpoint {
+// Status returns the endpoint of the status subresource in a version.
+func (p *Plan) Status(versionName string) *Endpoint {
 	if p == nil {
 		return nil
 	}
-	return p.endpoint(fieldgate.OnlyStatus)
+	return p.endpoint(versionName, scope.OnlyStatus, scope.OnlyStatus)
 }
 
-// endpoint is nil where no gate could have an effect: then nothing may be converted for it either (rule G1).
-func (p *Plan) endpoint(scope fieldgate.Scope) *Endpoint {
-	if !p.gates.Covers(scope) {
+// endpoint is nil where it has nothing to do.
+func (p *Plan) endpoint(versionName string, written, validated scope.Scope) *Endpoint {
+	e := &Endpoint{plan: p, scope: written, validated: validated}
+	if p.gates.Covers(written) {
+		e.gates = p.gates
+	}
+	if unions := p.versions[versionName].unions; unions.Covers(validated) {
+		e.unions = unions
+	}
+	if e.gates == nil && e.unions == nil {
 		return nil
 	}
-	return &Endpoint{plan: p, scope: scope}
+	return e
 }
 
 // Endpoint is what the plan does to the writes of one endpoint of the CRD. The nil Endpoint does nothing.
 type Endpoint struct {
-	plan  *Plan
-	scope fieldgate.Scope
+	plan *Plan
+	// scope is what the endpoint writes, validated where it must find valid unions (rule U7).
+	scope, validated scope.Scope
+	// gates is nil where no gate could have an effect: then nothing may be converted for it either (rule G1).
+	gates *fieldgate.Plan
+	// unions is nil where the endpoint's version has none.
+	unions *union.Plan
+}
+
+// ForScale returns the endpoint as the scale subresource uses it: it looks at no union of the status (rule U7).
+func (e *Endpoint) ForScale() *Endpoint {
+	if e == nil {
+		return nil
+	}
+	scale := *e
+	scale.validated = scope.ExceptStatus
+	return &scale
 }
 
 // DisabledPaths returns the fields that the endpoint does not write because of a gate: what upstream calls reset
@@ -121,7 +169,7 @@ func (e *Endpoint) DisabledPaths() []fieldpath.Path {
 	if e == nil {
 		return nil
 	}
-	return e.plan.gates.DisabledPaths(e.scope)
+	return e.gates.DisabledPaths(e.scope)
 }
 
 // DisablesPath tells whether a gate disables the field at a path as scale has it in the request's version: names with a
@@ -160,4 +208,15 @@ func (e *Endpoint) Versions() []schema.GroupVersion {
 		versions = append(versions, schema.GroupVersion{Group: e.plan.storage.Group, Version: name})
 	}
 	return versions
+}
+
+// SameFields tells whether a served version, given as group and version, has the same fields at the same paths as any
+// other: with conversion None (rule U8).
+func (e *Endpoint) SameFields(groupVersion string) bool {
+	if e.plan.convertor != nil {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(groupVersion)
+	_, found := e.plan.versions[gv.Version]
+	return err == nil && found && gv.Group == e.plan.storage.Group
 }

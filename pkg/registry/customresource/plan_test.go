@@ -117,10 +117,10 @@ func TestR2NothingToDoIsNil(t *testing.T) {
 	if plan != nil {
 		t.Fatal("a plan without gates")
 	}
-	if plan.Resource("v1") != nil || plan.Status() != nil {
+	if plan.Resource("v1") != nil || plan.Status("v1") != nil {
 		t.Error("an endpoint without plan")
 	}
-	if plan.Resource("v1").DisabledPaths() != nil || plan.Status().Versions() != nil {
+	if plan.Resource("v1").DisabledPaths() != nil || plan.Status("v1").Versions() != nil {
 		t.Error("a nil endpoint has paths or versions")
 	}
 }
@@ -133,7 +133,7 @@ func TestG9EndpointsHaveTheirPaths(t *testing.T) {
 	}{
 		"a version with status subresource":    {plan.Resource("v1"), []string{".spec.replicas"}},
 		"a version without status subresource": {plan.Resource("v1beta1"), []string{".spec.replicas", ".status.ready"}},
-		"status":                               {plan.Status(), []string{".status.ready"}},
+		"status":                               {plan.Status("v1"), []string{".status.ready"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -272,7 +272,8 @@ func TestG7WhoLostAFieldThatAGateSetBackHasItAgain(t *testing.T) {
 	settled := customResource("v1beta1", map[string]any{"count": int64(1), "image": "j"})
 	settled.SetManagedFields([]metav1.ManagedFieldsEntry{entry("both", `{"f:spec":{}}`), entry("writer", `{"f:spec":{"f:count":{},"f:image":{}}}`)})
 	asked := map[string]any{"apiVersion": "example.com/v1beta1", "spec": map[string]any{"count": int64(5), "image": "j"}}
-	if err := disown(settled, asked, old); err != nil {
+	none := func() (map[string]any, error) { return nil, nil }
+	if err := (settlement{settled: settled, asked: asked, old: old, without: none}).disown(); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
@@ -373,7 +374,7 @@ func (l crdList) List(labels.Selector) ([]*apiextensionsv1.CustomResourceDefinit
 func TestV1MetricsOfTheCRDsThatExist(t *testing.T) {
 	crd := testCRD(t)
 	plan := planFor(t, crd, nil)
-	c := &crdCollector{writes: collector.writes}
+	c := &crdCollector{counts: collector.counts}
 	c.setLister(crdList{crd})
 	registry := testutil.NewFakeKubeRegistry("1.37.0")
 	registry.CustomMustRegister(c)
@@ -412,7 +413,7 @@ apiextensions_apiserver_gated_field_writes_total{action="dropped",group="example
 	if err := testutil.GatherAndCompare(registry, strings.NewReader("")); err != nil {
 		t.Errorf("series of a CRD that is gone: %v", err)
 	}
-	if len(c.writes) != 0 {
+	if len(c.counts) != 0 {
 		t.Error("the counts of a CRD that is gone are still held")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/pkg/endpoints/applied"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
 // Request is one write request to an endpoint. It remembers what happened to the object until it is known that the
@@ -25,13 +26,23 @@ type Request struct {
 	dryRun   bool
 	outcome  *fieldgate.Result
 	failure  error // of the evaluation
+	cleared  []union.Cleared
+	failures []union.Failure // of validation
+}
+
+type requestKey struct{}
+
+// requestOf returns the Request that began with a context, nil if there is none.
+func requestOf(ctx context.Context) *Request {
+	r, _ := ctx.Value(requestKey{}).(*Request)
+	return r
 }
 
 // Begin returns the Request for a write and the context to do it with; dryRun is that of the request's options. An
 // Endpoint that is nil must not be asked: its writes need no Request.
 func (e *Endpoint) Begin(ctx context.Context, dryRun []string) (context.Context, *Request) {
 	r := &Request{endpoint: e, dryRun: len(dryRun) > 0}
-	r.ctx, r.applied = applied.WithConfiguration(ctx)
+	r.ctx, r.applied = applied.WithConfiguration(context.WithValue(ctx, requestKey{}, r))
 	return r.ctx, r
 }
 
@@ -44,11 +55,7 @@ func (r *Request) Create(obj runtime.Object) {
 // Update does the same for an object that is about to be updated; it is a rest.TransformFunc. The object to update
 // has no UID where server-side apply creates it.
 func (r *Request) Update(_ context.Context, obj, old runtime.Object) (runtime.Object, error) {
-	persisted, ok := old.(*unstructured.Unstructured)
-	if ok && persisted.GetUID() == "" {
-		persisted = nil
-	}
-	r.failure = r.evaluate(obj, persisted)
+	r.failure = r.evaluate(obj, persistedObject(old))
 	return obj, nil
 }
 
@@ -76,25 +83,33 @@ func (r *Request) UpdateValidation(validate rest.ValidateObjectUpdateFunc) rest.
 // Done ends the write with its error. It must be called before the response is written.
 func (r *Request) Done(err error) {
 	if err != nil {
+		if !r.dryRun {
+			collector.countFailures(r.endpoint.plan.crd, r.failures)
+		}
 		return
 	}
 	outcomes := r.outcome.Outcomes()
-	if len(outcomes) == 0 {
+	if len(outcomes) == 0 && len(r.cleared) == 0 {
 		return
+	}
+	for _, text := range union.Warnings(r.cleared) {
+		warning.AddWarning(r.ctx, "", text)
 	}
 	for _, text := range fieldgate.Warnings(outcomes) {
 		warning.AddWarning(r.ctx, "", text)
 	}
+	annotateCleared(r.ctx, r.cleared)
 	annotate(r.ctx, outcomes)
 	if !r.dryRun {
-		collector.count(r.endpoint.plan.crd, outcomes)
+		collector.countWrites(r.endpoint.plan.crd, outcomes)
+		collector.countNormalizations(r.endpoint.plan.crd, r.cleared)
 	}
 }
 
 // evaluate changes obj in place. old is nil on create.
 func (r *Request) evaluate(obj runtime.Object, old *unstructured.Unstructured) error {
 	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
+	if !ok || r.endpoint.gates == nil {
 		return nil
 	}
 	plan := r.endpoint.plan

@@ -105,6 +105,27 @@ properties:
         type: array
         x-kubernetes-list-type: set
         items: {type: string}
+      sources:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name]
+        items:
+          type: object
+          required: [name, proof]
+          properties:
+            name: {type: string}
+            proof:
+              type: string
+              enum: [Tls]
+              x-kubernetes-unions: {fieldMembers: {Tls: {name: tls}}}
+            tls: {type: object, properties: {ca: {type: string}}}
+            type:
+              type: string
+              default: Git
+              enum: [Git, S3]
+              x-kubernetes-unions: {fieldMembers: {Git: {name: git}, S3: {name: s3, optional: true}}}
+            git: {type: object}
+            s3: {type: object}
       free:
         type: object
         x-kubernetes-preserve-unknown-fields: true

@@ -204,6 +204,9 @@ func (r *resolver) checkGuarded(parent, guarded cursor, path fieldpath.Path) err
 		return errors.New("must not guard an embedded resource as a whole: guard the fields in it, or the field that it is in")
 	case r.contains(parent.mapKeys, name):
 		return fmt.Errorf("must not guard a key of the items of %s: x-kubernetes-list-map-keys has %q", where[:len(where)-1], name)
+	case guarded.schema != nil && guarded.schema.XUnions != nil:
+		// Dropping or keeping it would contradict the members that the client sent along with it.
+		return fmt.Errorf("must not guard %q of %s, which is the discriminator of a union: guard its members", name, describePlace(where))
 	case parent.schema != nil && parent.schema.ValueValidation != nil && r.contains(parent.schema.ValueValidation.Required, name):
 		return fmt.Errorf("must be optional, as every guarded field: remove %q from required of %s", name, describePlace(where))
 	}

@@ -48,6 +48,8 @@ func TestFieldPathAccepted(t *testing.T) {
 		{"C5: an undeclared field of an embedded resource", ".spec.template.data"},
 		{"C5: an undeclared metadata below a field of an embedded resource", ".spec.template.data.metadata"},
 		{"C6: a key's name deeper in the item", ".spec.containers[*].sub.name"},
+		{"C6: a member of a union", ".spec.sources[*].git"},
+		{"C6: a field in a member of a union", ".spec.sources[*].tls.ca"},
 	} {
 		t.Run(tc.claim+" is accepted", func(t *testing.T) {
 			for _, err := range ValidateCustomFeatureGates(specOf(schema, alphaGate(tc.path)), specPath) {
@@ -135,6 +137,8 @@ func TestFieldPathRejected(t *testing.T) {
 		{"C6: a required key of a list map", ".spec.containers[*].name", `must not guard a key of the items of .spec.containers: x-kubernetes-list-map-keys has "name"`},
 		{"C6: a key of a list map that has a default", ".spec.containers[*].protocol", `must not guard a key of the items of .spec.containers: x-kubernetes-list-map-keys has "protocol"`},
 		{"C6: a key of a list map in a list map", ".spec.containers[*].ports[*].port", `must not guard a key of the items of .spec.containers[*].ports: x-kubernetes-list-map-keys has "port"`},
+		{"C6: a union's discriminator", ".spec.sources[*].type", `must not guard "type" of .spec.sources[*], which is the discriminator of a union: guard its members`},
+		{"C6: a union's discriminator that is required", ".spec.sources[*].proof", `must not guard "proof" of .spec.sources[*], which is the discriminator of a union: guard its members`},
 	} {
 		t.Run(tc.claim+" is rejected", func(t *testing.T) {
 			want := field.ErrorList{field.Invalid(specPath.Child("customFeatureGates", "featureGates").Index(0).Child("fieldPaths").Index(0), tc.path, tc.detail)}

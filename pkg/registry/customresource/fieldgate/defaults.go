@@ -8,13 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
 // WithoutDisabledDefaults returns the schema without what would default a disabled field (rule G8): its own default,
 // those of fields inside it, and its part of the default of an enclosing object. The schema itself is left alone, and
 // returned where no field is disabled.
 func (p *Plan) WithoutDisabledDefaults(schema *structuralschema.Structural) *structuralschema.Structural {
-	paths := p.DisabledPaths(Everything)
+	paths := p.DisabledPaths(scope.Everything)
 	if len(paths) == 0 || schema == nil {
 		return schema
 	}

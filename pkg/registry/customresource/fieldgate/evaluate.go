@@ -10,30 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
-
-// Scope says which fields of an object an endpoint writes (rule G9).
-type Scope int
-
-const (
-	// Everything is the scope of a resource without status subresource.
-	Everything Scope = iota
-	// ExceptStatus is the scope of a resource that has one, and of scale.
-	ExceptStatus
-	// OnlyStatus is the scope of the status subresource.
-	OnlyStatus
-)
-
-func (s Scope) includes(rootField string) bool {
-	switch s {
-	case ExceptStatus:
-		return rootField != "status"
-	case OnlyStatus:
-		return rootField == "status"
-	default:
-		return true
-	}
-}
 
 // Write is a write of a custom resource.
 type Write struct {
@@ -45,7 +23,7 @@ type Write struct {
 	// to change a field: that the merged object lacks one may be for lost ownership alone.
 	Applied map[string]any
 	// Scope is that of the endpoint.
-	Scope Scope
+	Scope scope.Scope
 }
 
 // Evaluate applies the plan to a write: it drops from the object, or restores in it, the fields of disabled gates
@@ -58,7 +36,7 @@ func (p *Plan) Evaluate(w Write) *Result {
 	}
 	e := evaluation{plan: p, apply: w.Applied != nil}
 	for i := range p.root.fields {
-		if c := &p.root.fields[i]; w.Scope.includes(c.name) {
+		if c := &p.root.fields[i]; w.Scope.Includes(c.name) {
 			e.field(c, w.Object, w.Old, w.Applied)
 		}
 	}
@@ -153,11 +131,17 @@ func (e *evaluation) items(n *node, list, old, applied []any) {
 	}
 }
 
-// settle makes a field of a disabled gate what it is in the persisted object: absent, or exactly as persisted.
+// settle makes a field of a disabled gate what it is in the persisted object: absent, or exactly as persisted. A union
+// may move off a member all the same (rule U9).
 func (e *evaluation) settle(c *child, obj, old, applied map[string]any) {
 	value, present := obj[c.name]
 	oldValue, persisted := old[c.name]
 	switch {
+	case value == nil && c.member != nil && !c.member.isSelected(obj):
+		if present {
+			delete(obj, c.name)
+			e.note(c.node, settled)
+		}
 	case oldValue != nil:
 		if jsonvalue.Identical(value, oldValue) {
 			return

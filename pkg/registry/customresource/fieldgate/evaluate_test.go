@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
 const schemaYAML = `
@@ -493,15 +494,15 @@ func TestCompile(t *testing.T) {
 func TestG9ScopesOfEndpoints(t *testing.T) {
 	const obj = `{spec: {image: a, replicas: 3}, status: {ready: 1}}`
 	for name, tc := range map[string]struct {
-		scope Scope
+		scope scope.Scope
 		want  string
 		paths string
 	}{
-		"G9: a resource without status subresource writes everything": {Everything, `{spec: {image: a}, status: {}}`,
+		"G9: a resource without status subresource writes everything": {scope.Everything, `{spec: {image: a}, status: {}}`,
 			".spec.containers[*].extra.a .spec.containers[*].size .spec.foo .spec.pools[*].size .spec.replicas .status.ready"},
-		"G9: gates on .status do not act beside a status subresource": {ExceptStatus, `{spec: {image: a}, status: {ready: 1}}`,
+		"G9: gates on .status do not act beside a status subresource": {scope.ExceptStatus, `{spec: {image: a}, status: {ready: 1}}`,
 			".spec.containers[*].extra.a .spec.containers[*].size .spec.foo .spec.pools[*].size .spec.replicas"},
-		"G9: other gates do not act on the status subresource": {OnlyStatus, `{spec: {image: a, replicas: 3}, status: {}}`, ".status.ready"},
+		"G9: other gates do not act on the status subresource": {scope.OnlyStatus, `{spec: {image: a, replicas: 3}, status: {}}`, ".status.ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := compile(t)

@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/validation"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
 // fuzzSchemaYAML has every kind of place that a path can lead to or through.
@@ -422,7 +423,7 @@ func wildPath(s *source) string {
 
 // fuzzWrite makes a write, one in four of them a server-side apply.
 func fuzzWrite(objectBytes, oldBytes *source, schema *structuralschema.Structural) Write {
-	w := Write{Scope: pick(oldBytes, []Scope{Everything, Everything, ExceptStatus, OnlyStatus})}
+	w := Write{Scope: pick(oldBytes, []scope.Scope{scope.Everything, scope.Everything, scope.ExceptStatus, scope.OnlyStatus})}
 	isApply := oldBytes.next(4) == 1
 	w.Object, w.Old = fuzzObjects(objectBytes, oldBytes, schema)
 	if isApply {
@@ -693,9 +694,9 @@ func refIsBelowDisabled(guard refGuard, guards []refGuard) bool {
 }
 
 // refIsInScope is rule G9.
-func refIsInScope(guard refGuard, scope Scope) bool {
+func refIsInScope(guard refGuard, written scope.Scope) bool {
 	isStatus := guard.path[0].Name == "status"
-	return scope == Everything || isStatus == (scope == OnlyStatus)
+	return written == scope.Everything || isStatus == (written == scope.OnlyStatus)
 }
 
 func refWarning(gates *apiextensions.CustomResourceDefinitionFeatureGates, guard refGuard, effect string) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
 // Plan is the compiled form of a CRD's feature gates. It is immutable and safe for concurrent use. The nil Plan has
@@ -44,8 +45,9 @@ type node struct {
 }
 
 type child struct {
-	name string
-	node *node
+	name   string
+	node   *node
+	member *membership // nil where the field belongs to no union
 }
 
 const noGuard = -1
@@ -135,13 +137,13 @@ func (n *node) growEach(schema *structuralschema.Structural) (*node, *structural
 
 // DisabledPaths returns the paths of the disabled fields that an endpoint of that scope would write, but for those
 // below another disabled field, in no particular order.
-func (p *Plan) DisabledPaths(scope Scope) []fieldpath.Path {
+func (p *Plan) DisabledPaths(written scope.Scope) []fieldpath.Path {
 	if p == nil {
 		return nil
 	}
 	var paths []fieldpath.Path
 	for _, c := range p.root.fields {
-		if scope.includes(c.name) {
+		if written.Includes(c.name) {
 			paths = p.disabledPaths(paths, c.node, fieldpath.Path{fieldpath.Field(c.name)})
 		}
 	}
@@ -176,8 +178,8 @@ func (p *Plan) prune(n *node) bool {
 }
 
 // Covers tells whether a gate can have an effect on what an endpoint of that scope writes.
-func (p *Plan) Covers(scope Scope) bool {
-	return p != nil && slices.ContainsFunc(p.root.fields, func(c child) bool { return scope.includes(c.name) })
+func (p *Plan) Covers(written scope.Scope) bool {
+	return p != nil && slices.ContainsFunc(p.root.fields, func(c child) bool { return written.Includes(c.name) })
 }
 
 func (p *Plan) isDisabled(n *node) bool {

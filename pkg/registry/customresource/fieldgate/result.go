@@ -86,6 +86,29 @@ func (r *Result) ChangedObject() bool {
 	return false
 }
 
+// Dropped tells whether any field was dropped.
+func (r *Result) Dropped() bool {
+	if r == nil {
+		return false
+	}
+	for _, what := range r.effects {
+		if what&dropped != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// ForgiveDrops forgets, but for the change of the object, drops that do not happen in another evaluation by the same
+// plan: that of what the client really sent.
+func (r *Result) ForgiveDrops(sent *Result) {
+	for i, what := range r.effects {
+		if what&dropped != 0 && (sent == nil || sent.effects[i]&dropped == 0) {
+			r.effects[i] = what&^dropped | settled
+		}
+	}
+}
+
 // Warnings returns what the client is told, in the order of the paths in the CRD and at most once per path
 // (rule G10), without the prefix that clients add. The nil Result has none.
 func (r *Result) Warnings() []string {

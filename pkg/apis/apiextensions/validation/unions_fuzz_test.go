@@ -1,0 +1,234 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Upstream's validation imports the package under test, so that the test must be outside of it.
+package validation_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/validation"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	upstream "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// FuzzValidateUnions takes a schema as JSON and plants unions in it, sound and broken ones, as the seed says (rule R1):
+// nothing may panic, and what is accepted must be what a second reading of rule U2, on plain JSON, accepts.
+func FuzzValidateUnions(f *testing.F) {
+	f.Fuzz(func(t *testing.T, text []byte, seed uint64) {
+		schema := plantedSchema(text, seed)
+		if schema == nil {
+			return
+		}
+		crd := crdOf(schema)
+		specPath := field.NewPath("spec")
+		errs := validation.ValidateUnions(&crd.Spec, specPath)
+		validation.WarningsForUnions(&crd.Spec, nil, specPath)
+		if warnings := validation.WarningsForUnions(&crd.Spec, &crd.Spec, specPath); len(warnings) != 0 {
+			t.Errorf("a write without a change introduces warnings: %q", warnings)
+		}
+		plain := plainOf(t, schema)
+		if flaw := flawOf(plain, place{root: true}); (flaw == "") != (len(errs) == 0) {
+			t.Fatalf("%s: errors %v, but by a second reading: %q", textOf(plain), errs, flaw)
+		}
+		upstreamErrs := upstream.ValidateCustomResourceDefinition(t.Context(), crd)
+		if len(errs) != 0 || len(upstreamErrs) != 0 {
+			return
+		}
+		if _, err := structuralschema.NewStructural(schema); err != nil {
+			t.Errorf("%s: accepted, but: %v", textOf(plain), err)
+		}
+	})
+}
+
+// crdOf makes a CRD that upstream accepts if it accepts the schema.
+func crdOf(schema *apiextensions.JSONSchemaProps) *apiextensions.CustomResourceDefinition {
+	no := false
+	return &apiextensions.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "things.example.com"},
+		Spec: apiextensions.CustomResourceDefinitionSpec{
+			Group:                 "example.com",
+			Scope:                 apiextensions.ClusterScoped,
+			Names:                 apiextensions.CustomResourceDefinitionNames{Plural: "things", Singular: "thing", Kind: "Thing", ListKind: "ThingList"},
+			Version:               "v1",
+			Versions:              []apiextensions.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}},
+			Validation:            &apiextensions.CustomResourceValidation{OpenAPIV3Schema: schema},
+			Conversion:            &apiextensions.CustomResourceConversion{Strategy: apiextensions.NoneConverter},
+			PreserveUnknownFields: &no,
+		},
+		Status: apiextensions.CustomResourceDefinitionStatus{StoredVersions: []string{"v1"}},
+	}
+}
+
+// plantedSchema returns nil for a text that is no schema.
+func plantedSchema(text []byte, seed uint64) *apiextensions.JSONSchemaProps {
+	plain := map[string]any{}
+	if json.Unmarshal(text, &plain) != nil {
+		return nil
+	}
+	if seed != 0 {
+		plant(plain, rand.New(rand.NewPCG(seed, 0)))
+	}
+	planted, err := json.Marshal(plain)
+	if err != nil {
+		return nil
+	}
+	var external apiextensionsv1.JSONSchemaProps
+	if json.Unmarshal(planted, &external) != nil {
+		return nil
+	}
+	internal := &apiextensions.JSONSchemaProps{}
+	if apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&external, internal, nil) != nil {
+		return nil
+	}
+	return internal
+}
+
+// plant plants unions in a schema and below, wherever a schema can be.
+func plant(schema map[string]any, random *rand.Rand) {
+	if random.IntN(64) == 0 {
+		schema["x-kubernetes-unions"] = map[string]any{"fieldMembers": map[string]any{"Git": nil}}
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	if len(properties) > 1 && random.IntN(2) == 0 {
+		plantUnion(schema, properties, random)
+	}
+	for _, key := range slices.Sorted(maps.Keys(schema)) {
+		switch value := schema[key].(type) {
+		case map[string]any:
+			plantIn(key, value, random)
+		case []any:
+			for _, item := range value {
+				if branch, isObject := item.(map[string]any); isObject {
+					plant(branch, random)
+				}
+			}
+		}
+	}
+}
+
+func plantIn(key string, value map[string]any, random *rand.Rand) {
+	switch key {
+	case "items", "additionalProperties", "additionalItems", "not":
+		plant(value, random)
+	case "properties", "patternProperties", "definitions", "dependencies":
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if child, isObject := value[name].(map[string]any); isObject {
+				plant(child, random)
+			}
+		}
+	}
+}
+
+// plantUnion makes one of the properties the discriminator of some others. One in four is broken somewhere.
+func plantUnion(object, properties map[string]any, random *rand.Rand) {
+	names := slices.Sorted(maps.Keys(properties))
+	random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	discriminator, rest := names[0], names[1:1+random.IntN(len(names))]
+	enum, members := []any{}, map[string]any{}
+	required := slices.DeleteFunc(stringsOf(object["required"]), func(name string) bool { return slices.Contains(rest, name) })
+	for _, name := range rest {
+		value := strings.ToUpper(name)
+		enum, members[value] = append(enum, value), map[string]any{"name": name, "optional": random.IntN(2) == 0}
+		if member, isObject := properties[name].(map[string]any); isObject {
+			delete(member, "default")
+		}
+	}
+	if len(members) == 0 || random.IntN(4) == 0 {
+		enum, members["None"] = append(enum, "None"), map[string]any{}
+	}
+	schema := map[string]any{"type": "string", "x-kubernetes-unions": map[string]any{"fieldMembers": members}}
+	if random.IntN(4) == 0 {
+		schema["allOf"] = []any{map[string]any{"enum": enum}, map[string]any{"enum": append(slices.Clone(enum), "Other")}}
+	} else {
+		schema["enum"] = enum
+	}
+	switch random.IntN(3) {
+	case 0:
+		members[""] = map[string]any{}
+	case 1:
+		schema["default"] = enum[0]
+	case 2:
+		required = append(required, discriminator)
+	}
+	if random.IntN(4) == 0 {
+		required = damage(schema, members, required, rest, random)
+	}
+	object["required"] = required
+	properties[discriminator] = schema
+}
+
+// damage breaks one thing about a union and returns what the object requires then.
+func damage(schema, members map[string]any, required, rest []string, random *rand.Rand) []string {
+	switch random.IntN(9) {
+	case 0:
+		schema["type"] = "integer"
+	case 1:
+		delete(schema, "enum")
+	case 2:
+		schema["enum"] = []any{"None", nil, 1}
+	case 3:
+		members["Extra"] = map[string]any{"name": "nowhere"}
+	case 4:
+		members["Extra"] = map[string]any{"optional": true}
+		if enum, isList := schema["enum"].([]any); isList {
+			schema["enum"] = append(enum, "Extra")
+		}
+	case 5:
+		required = append(required, rest...)
+	case 6:
+		if len(rest) > 0 {
+			members["None"] = map[string]any{"name": rest[0]}
+		}
+	case 7:
+		delete(schema, "default")
+	case 8:
+		clear(members)
+	}
+	return required
+}
+
+func stringsOf(list any) []string {
+	var texts []string
+	items, _ := list.([]any)
+	for _, item := range items {
+		if text, isString := item.(string); isString {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// plainOf returns a schema as a v1 client would read it. Numbers keep their text.
+func plainOf(t *testing.T, schema *apiextensions.JSONSchemaProps) map[string]any {
+	t.Helper()
+	var external apiextensionsv1.JSONSchemaProps
+	if err := apiextensionsv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(schema, &external, nil); err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader([]byte(textOf(external))))
+	decoder.UseNumber()
+	plain := map[string]any{}
+	if err := decoder.Decode(&plain); err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+func textOf(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

@@ -1,0 +1,55 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldgate
+
+import structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
+// membership is what makes a field the member of a union.
+type membership struct {
+	discriminator string
+	value         string // that selects the field
+}
+
+// isSelected tells whether the union of an object selects the field. An absent discriminator means "" (rule U3).
+func (m *membership) isSelected(obj map[string]any) bool {
+	value, _ := obj[m.discriminator].(string)
+	return value == m.value
+}
+
+// LearnUnions tells a plan that is not in use yet which guarded fields are members of unions: a gate never brings back
+// a member that the discriminator does not select (rule U9). schema is the one that the plan was compiled with.
+func (p *Plan) LearnUnions(schema *structuralschema.Structural) {
+	if p != nil {
+		p.root.learnUnions(schema)
+	}
+}
+
+func (n *node) learnUnions(schema *structuralschema.Structural) {
+	if schema == nil {
+		return
+	}
+	for discriminator, property := range schema.Properties {
+		if property.XUnions == nil {
+			continue
+		}
+		for value, member := range property.XUnions.FieldMembers {
+			if c := n.field(member.Name); c != nil {
+				c.member = &membership{discriminator: discriminator, value: value}
+			}
+		}
+	}
+	for i := range n.fields {
+		if property, ok := schema.Properties[n.fields[i].name]; ok {
+			n.fields[i].node.learnUnions(&property)
+		}
+	}
+	if n.each == nil {
+		return
+	}
+	if schema.Items != nil {
+		n.each.learnUnions(schema.Items)
+	} else if schema.AdditionalProperties != nil {
+		n.each.learnUnions(schema.AdditionalProperties.Structural)
+	}
+}

@@ -1,0 +1,147 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package union
+
+import (
+	"strings"
+	"testing"
+
+	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
+)
+
+// sourceYAML is the union that most tests are about: of a required, an optional and no member.
+const sourceYAML = `
+  type: object
+  required: [type]
+  properties:
+    name: {type: string}
+    type:
+      type: string
+      enum: [Git, S3, None]
+      x-kubernetes-unions: {fieldMembers: {Git: {name: git}, S3: {name: s3, optional: true}, None: {}}}
+    git: {type: object, nullable: true, properties: {url: {type: string}}}
+    s3: {type: object, nullable: true, properties: {bucket: {type: string}}}
+`
+
+// sourceIndented is the same two levels deeper.
+var sourceIndented = strings.ReplaceAll(sourceYAML, "\n", "\n    ")
+
+// placesYAML has the union at every kind of place, one that may be absent at the root, and two in one object.
+const placesYAML = `
+type: object
+properties:
+  mode:
+    type: string
+    enum: [A, B, Status]
+    x-kubernetes-unions: {fieldMembers: {"": {}, A: {name: a}, B: {name: b}, Status: {name: status, optional: true}}}
+  a: {type: string}
+  b: {type: string}
+  spec:
+    type: object
+    properties:
+      image: {type: string}
+      source: &source SOURCE
+      map: {type: object, additionalProperties: *source}
+      maps: {type: object, additionalProperties: {type: object, additionalProperties: *source}}
+      items: &items
+        {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: *source}
+      atomic: {type: array, x-kubernetes-list-type: atomic, items: *source}
+      plain: {type: array, items: *source}
+      set: {type: array, x-kubernetes-list-type: set, items: *source}
+      atomicStruct: {type: object, x-kubernetes-map-type: atomic, properties: {source: *source}}
+      groups:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [id, zone]
+        items: {type: object, properties: {id: {type: integer}, zone: {type: string}, items: *items, lists: {type: array, items: *items}}}
+      outer:
+        type: object
+        properties:
+          type:
+            type: string
+            enum: [Inner, Other]
+            x-kubernetes-unions: {fieldMembers: {"": {}, Inner: {name: inner}, Other: {name: other}}}
+          inner: *source
+          other: {type: object, properties: {}}
+      two:
+        type: object
+        properties:
+          x: {type: string, enum: [X1, X2], x-kubernetes-unions: {fieldMembers: {"": {}, X1: {name: x1}, X2: {name: x2}}}}
+          w: {type: string, enum: [W1], x-kubernetes-unions: {fieldMembers: {"": {}, W1: {name: w1}}}}
+          x1: {type: integer}
+          x2: {type: boolean}
+          w1: {type: array, items: {type: string}}
+  status:
+    type: object
+    properties:
+      image: {type: string}
+      source: *source
+`
+
+func placesSchemaYAML() string {
+	return strings.Replace(placesYAML, "SOURCE", strings.ReplaceAll(sourceYAML, "\n", "\n      "), 1)
+}
+
+func parse[T any](t testing.TB, text string) T {
+	t.Helper()
+	var out T
+	if err := yaml.UnmarshalStrict([]byte(text), &out); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	return out
+}
+
+// object parses YAML the way the server holds custom resources: numbers are int64 or float64. Empty text is nil.
+func object(t testing.TB, text string) map[string]any {
+	t.Helper()
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	var out map[string]any
+	if err := utilyaml.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	return out
+}
+
+func internalSchema(t testing.TB, text string) *apiextensionsinternal.JSONSchemaProps {
+	t.Helper()
+	v1 := parse[apiextensionsv1.JSONSchemaProps](t, text)
+	var internal apiextensionsinternal.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &internal, nil); err != nil {
+		t.Fatal(err)
+	}
+	return &internal
+}
+
+func structural(t testing.TB, text string) *structuralschema.Structural {
+	t.Helper()
+	schema, err := structuralschema.NewStructural(internalSchema(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// planOf returns the plan of a schema in which the fields at some paths are behind disabled gates.
+func planOf(t testing.TB, schemaYAML string, gates map[string]string) *Plan {
+	t.Helper()
+	plan := Compile(structural(t, schemaYAML), func(path fieldpath.Path) string { return gates[path.String()] })
+	if plan == nil {
+		t.Fatal("no plan")
+	}
+	return plan
+}
+
+// inSpec is a schema with one property of .spec.
+func inSpec(name, schemaYAML string) string {
+	return "type: object\nproperties:\n  spec:\n    type: object\n    properties:\n      " + name + ":" +
+		strings.ReplaceAll(schemaYAML, "\n", "\n      ")
+}

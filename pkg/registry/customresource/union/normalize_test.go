@@ -1,0 +1,408 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package union
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
+)
+
+func TestNormalize(t *testing.T) {
+	for _, tc := range []struct {
+		claim    string
+		old      string // empty on create
+		object   string
+		want     string // empty if nothing is cleared
+		warnings []string
+		scope    scope.Scope
+	}{
+		{
+			claim:  "U4: never on create",
+			object: `{spec: {source: {type: S3, git: {}, s3: {}}}}`,
+		}, {
+			claim:    "U4: a changed discriminator clears what it does not select",
+			old:      `{spec: {source: {type: Git, git: {url: u}}}}`,
+			object:   `{spec: {source: {type: S3, git: {url: u}, s3: {bucket: b}}}}`,
+			want:     `{spec: {source: {type: S3, s3: {bucket: b}}}}`,
+			warnings: []string{`spec.source.git: cleared: spec.source.type changed from "Git" to "S3"`},
+		}, {
+			claim:    "U4: also what the request itself has set",
+			old:      `{spec: {source: {type: None}}}`,
+			object:   `{spec: {source: {type: Git, git: {}, s3: {}}}}`,
+			want:     `{spec: {source: {type: Git, git: {}}}}`,
+			warnings: []string{`spec.source.s3: cleared: spec.source.type changed from "None" to "Git"`},
+		}, {
+			claim:    "U4: a value without a member clears all",
+			old:      `{spec: {source: {type: Git, git: {}, s3: {}}}}`,
+			object:   `{spec: {source: {type: None, git: {}, s3: {}, name: n}}}`,
+			want:     `{spec: {source: {type: None, name: n}}}`,
+			warnings: []string{`spec.source.git, spec.source.s3: cleared: spec.source.type changed from "Git" to "None"`},
+		}, {
+			claim:    "U4: a value that the union does not have selects nothing",
+			old:      `{spec: {source: {type: Git, git: {}}}}`,
+			object:   `{spec: {source: {type: FTP, git: {}, ftp: {}}}}`,
+			want:     `{spec: {source: {type: FTP, ftp: {}}}}`,
+			warnings: []string{`spec.source.git: cleared: spec.source.type changed from "Git" to "FTP"`},
+		}, {
+			claim:  "U4: an unchanged discriminator clears nothing, be the members as they may",
+			old:    `{spec: {source: {type: Git, git: {}}}}`,
+			object: `{spec: {source: {type: Git, s3: {}, git: null}}}`,
+		}, {
+			claim:  "U4: it never sets a value and never adds a member",
+			old:    `{spec: {source: {type: S3, s3: {}}}}`,
+			object: `{spec: {source: {type: Git}}}`,
+		}, {
+			claim:  "U4: a null is not set and stays",
+			old:    `{spec: {source: {type: Git, git: {}}}}`,
+			object: `{spec: {source: {type: S3, git: null, s3: {}}}}`,
+		}, {
+			claim:    "U4: zero values are set",
+			old:      `{spec: {two: {x: X1, x1: 0, x2: false, w: W1, w1: []}}}`,
+			object:   `{spec: {two: {x: X2, x1: 0, x2: false, w: W1, w1: []}}}`,
+			want:     `{spec: {two: {x: X2, x2: false, w: W1, w1: []}}}`,
+			warnings: []string{`spec.two.x1: cleared: spec.two.x changed from "X1" to "X2"`},
+		}, {
+			claim:  "U4: of two unions in one object each has its own discriminator",
+			old:    `{spec: {two: {x: X1, x1: 1, w: W1, w1: [a]}}}`,
+			object: `{spec: {two: {x1: 1, w1: [a]}}}`,
+			want:   `{spec: {two: {}}}`,
+			warnings: []string{
+				`spec.two.w1: cleared: spec.two.w changed from "W1" to ""`,
+				`spec.two.x1: cleared: spec.two.x changed from "X1" to ""`,
+			},
+		}, {
+			claim:    "U3: an absent discriminator is the empty one",
+			old:      `{mode: A, a: x}`,
+			object:   `{a: x}`,
+			want:     `{}`,
+			warnings: []string{`a: cleared: mode changed from "A" to ""`},
+		}, {
+			claim:  "U3: absent, null and empty are the same",
+			old:    `{mode: "", a: x}`,
+			object: `{mode: null, a: x}`,
+		}, {
+			claim:    "U3: from absent",
+			old:      `{a: x}`,
+			object:   `{mode: B, a: x, b: y}`,
+			want:     `{mode: B, b: y}`,
+			warnings: []string{`a: cleared: mode changed from "" to "B"`},
+		}, {
+			claim:    "U5: matched through maps by key",
+			old:      `{spec: {map: {k1: {type: Git, git: {}}, k.2: {type: Git, git: {}}}, maps: {m: {o: {type: None}}}}}`,
+			object:   `{spec: {map: {k.2: {type: S3, git: {}}, k1: {type: Git, git: {}}, k3: {type: S3, git: {}}}, maps: {m: {o: {type: S3, git: {}}}}}}`,
+			want:     `{spec: {map: {k.2: {type: S3}, k1: {type: Git, git: {}}, k3: {type: S3, git: {}}}, maps: {m: {o: {type: S3}}}}}`,
+			warnings: []string{`spec.map.k.2.git: cleared: spec.map.k.2.type changed from "Git" to "S3"`, `spec.maps.m.o.git: cleared: spec.maps.m.o.type changed from "None" to "S3"`},
+		}, {
+			claim:    "U5: matched through list maps by keys, in any order",
+			old:      `{spec: {items: [{name: a, type: Git, git: {}}, {name: b, type: Git, git: {}}]}}`,
+			object:   `{spec: {items: [{name: c, type: S3, git: {}}, {name: b, type: S3, git: {}}, {name: a, type: Git, git: {}}]}}`,
+			want:     `{spec: {items: [{name: c, type: S3, git: {}}, {name: b, type: S3}, {name: a, type: Git, git: {}}]}}`,
+			warnings: []string{`spec.items[1].git: cleared: spec.items[1].type changed from "Git" to "S3"`},
+		}, {
+			claim:    "U5: matched by several keys, and lists in lists",
+			old:      `{spec: {groups: [{id: 1, zone: a, items: [{name: x, type: Git, git: {}}]}, {id: 1, items: [{name: x, type: None}]}]}}`,
+			object:   `{spec: {groups: [{id: 1.0, items: [{name: x, type: Git, git: {}, s3: {}}]}, {id: 1, zone: a, items: [{name: x, type: S3, git: {}}]}]}}`,
+			want:     `{spec: {groups: [{id: 1.0, items: [{name: x, type: Git, git: {}}]}, {id: 1, zone: a, items: [{name: x, type: S3}]}]}}`,
+			warnings: []string{`spec.groups[0].items[0].s3: cleared: spec.groups[0].items[0].type changed from "None" to "Git"`, `spec.groups[1].items[0].git: cleared: spec.groups[1].items[0].type changed from "Git" to "S3"`},
+		}, {
+			claim:    "U5: an atomic object is matched like any other",
+			old:      `{spec: {atomicStruct: {source: {type: Git, git: {}}}}}`,
+			object:   `{spec: {atomicStruct: {source: {type: None, git: {}}}}}`,
+			want:     `{spec: {atomicStruct: {source: {type: None}}}}`,
+			warnings: []string{`spec.atomicStruct.source.git: cleared: spec.atomicStruct.source.type changed from "Git" to "None"`},
+		}, {
+			claim:  "U5: unions in atomic and set lists count as created",
+			old:    `{spec: {atomic: [{type: Git, git: {}}], plain: [{type: Git, git: {}}], set: [{type: Git, git: {}}]}}`,
+			object: `{spec: {atomic: [{type: S3, git: {}}], plain: [{type: S3, git: {}}], set: [{type: S3, git: {}}]}}`,
+		}, {
+			claim:  "U5: also list maps in an atomic list",
+			old:    `{spec: {groups: [{id: 1, lists: [[{name: x, type: Git, git: {}}]]}]}}`,
+			object: `{spec: {groups: [{id: 1, lists: [[{name: x, type: S3, git: {}}]]}]}}`,
+		}, {
+			claim:  "U5: a union whose parent is new counts as created",
+			old:    `{spec: {source: null}}`,
+			object: `{spec: {source: {type: S3, git: {}}, outer: {inner: {type: S3, git: {}}}}}`,
+		}, {
+			claim:    "U5: a union in a member of a union",
+			old:      `{spec: {outer: {type: Inner, inner: {type: Git, git: {}}}}}`,
+			object:   `{spec: {outer: {type: Inner, inner: {type: S3, git: {}}}}}`,
+			want:     `{spec: {outer: {type: Inner, inner: {type: S3}}}}`,
+			warnings: []string{`spec.outer.inner.git: cleared: spec.outer.inner.type changed from "Git" to "S3"`},
+		}, {
+			claim:    "U5: nothing is said of what is in a cleared member",
+			old:      `{spec: {outer: {type: Inner, inner: {type: Git, git: {}}}}}`,
+			object:   `{spec: {outer: {type: Other, inner: {type: S3, git: {}}, other: {}}}}`,
+			want:     `{spec: {outer: {type: Other, other: {}}}}`,
+			warnings: []string{`spec.outer.inner: cleared: spec.outer.type changed from "Inner" to "Other"`},
+		}, {
+			claim:  "R1: wrong types are left to schema validation",
+			old:    `{mode: A, spec: {source: [], map: [{type: Git, git: {}}], items: {a: {type: Git, git: {}}}, two: {x: 1, x1: 1, w: W1}}}`,
+			object: `{mode: [B], a: x, spec: {source: {type: S3, git: {}}, map: {k: 1}, items: [null, 1, {name: {}, type: S3, git: {}}], two: {x: X2, x1: 1, w: {}, w1: []}}}`,
+		}, {
+			claim:  "U7: with the status subresource status is left alone, also as a member",
+			old:    `{mode: A, a: x, status: {source: {type: Git, git: {}}}}`,
+			object: `{mode: B, a: x, b: x, status: {source: {type: S3, git: {}}}}`,
+			want:   `{mode: B, b: x, status: {source: {type: S3, git: {}}}}`,
+			scope:  scope.ExceptStatus,
+			warnings: []string{
+				`a: cleared: mode changed from "A" to "B"`,
+			},
+		}, {
+			claim:  "U7: status writes change the unions below status only",
+			old:    `{mode: A, a: x, spec: {source: {type: Git, git: {}}}, status: {source: {type: Git, git: {}}}}`,
+			object: `{mode: B, a: x, spec: {source: {type: S3, git: {}}}, status: {source: {type: S3, git: {}}}}`,
+			want:   `{mode: B, a: x, spec: {source: {type: S3, git: {}}}, status: {source: {type: S3}}}`,
+			scope:  scope.OnlyStatus,
+			warnings: []string{
+				`status.source.git: cleared: status.source.type changed from "Git" to "S3"`,
+			},
+		}, {
+			claim:  "U4: without the subresource status is a member like any other",
+			old:    `{mode: Status, status: {}}`,
+			object: `{mode: A, a: x, status: {}}`,
+			want:   `{mode: A, a: x}`,
+			warnings: []string{
+				`status: cleared: mode changed from "Status" to "A"`,
+			},
+		},
+	} {
+		t.Run(tc.claim, func(t *testing.T) {
+			plan := planOf(t, placesSchemaYAML(), nil)
+			obj, old := object(t, tc.object), object(t, tc.old)
+			want := object(t, tc.want)
+			if want == nil {
+				want = object(t, tc.object)
+			}
+			got, cleared := plan.Normalize(obj, old, tc.scope)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("object (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.warnings, Warnings(cleared)); diff != "" {
+				t.Errorf("V3 (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]any{object(t, tc.object), object(t, tc.old)}, []any{obj, old}); diff != "" {
+				t.Errorf("R4: the arguments were modified (-before +after):\n%s", diff)
+			}
+			if tc.warnings == nil && !isSame(obj, got) {
+				t.Error("R2: the object was copied")
+			}
+			again, clearedAgain := plan.Normalize(got, old, tc.scope)
+			if len(clearedAgain) > 0 || !isSame(got, again) {
+				t.Errorf("R4: not idempotent: %q", Warnings(clearedAgain))
+			}
+		})
+	}
+}
+
+// isSame tells whether two maps are one, by writing into it.
+func isSame(a, b map[string]any) bool {
+	const key = "is it the same?"
+	a[key] = true
+	_, same := b[key]
+	delete(a, key)
+	return same
+}
+
+func TestNormalizeCopiesOnlyTheWay(t *testing.T) { // R4: after server-side apply the object shares parts with old
+	plan := planOf(t, placesSchemaYAML(), nil)
+	old := object(t, `{spec: {items: [{name: a, type: Git, git: {}}, {name: b, type: None}], source: {type: None}}}`)
+	obj := runtime.DeepCopyJSON(old)
+	items := obj["spec"].(map[string]any)["items"].([]any)
+	items[0].(map[string]any)["type"] = "S3"
+	obj["spec"].(map[string]any)["source"] = old["spec"].(map[string]any)["source"]
+
+	got, cleared := plan.Normalize(obj, old, scope.Everything)
+	if len(cleared) != 1 {
+		t.Fatalf("cleared: %q", Warnings(cleared))
+	}
+	gotItems := got["spec"].(map[string]any)["items"].([]any)
+	for what, same := range map[string]bool{
+		"the object":    isSame(obj, got),
+		"the way to it": isSame(obj["spec"].(map[string]any), got["spec"].(map[string]any)),
+		"the list":      &items[0] == &gotItems[0],
+		"the item":      isSame(items[0].(map[string]any), gotItems[0].(map[string]any)),
+	} {
+		if same {
+			t.Errorf("%s was not copied", what)
+		}
+	}
+	if !isSame(items[1].(map[string]any), gotItems[1].(map[string]any)) {
+		t.Error("the item beside it was copied")
+	}
+}
+
+func TestClearedTellsTheWay(t *testing.T) { // U8, V1, V2
+	plan := planOf(t, placesSchemaYAML(), nil)
+	old := object(t, `{spec: {groups: [{id: 1, zone: z, items: [{name: x, type: Git, git: {}}, {name: w, type: Git, git: {}, s3: {}}]}], map: {k: {type: S3, s3: {}}}}}`)
+	obj := object(t, `{spec: {groups: [{id: 1, zone: z, items: [{name: w, type: None, git: {}, s3: {}}, {name: x, type: None, git: {}}]}], map: {k: {s3: {}}}}}`)
+	_, got := plan.Normalize(obj, old, scope.Everything)
+	items := []Step{{Name: "spec"}, {Name: "groups"}, {Keys: map[string]any{"id": int64(1), "zone": "z"}}, {Name: "items"}}
+	item := func(index int, name string) []Step {
+		return append(slices.Clone(items), Step{Index: index, Keys: map[string]any{"name": name}})
+	}
+	place := got[0].Place
+	want := []Cleared{
+		{Place: place, Discriminator: "type", From: "Git", To: "None", Members: []string{"git", "s3"}, Path: item(0, "w")},
+		{Place: place, Discriminator: "type", From: "Git", To: "None", Members: []string{"git"}, Path: item(1, "x")},
+		{Place: got[2].Place, Discriminator: "type", From: "S3", Members: []string{"s3"}, Path: []Step{{Name: "spec"}, {Name: "map"}, {Name: "k"}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if place == got[2].Place {
+		t.Error("V1: two unions of the schema are one")
+	}
+	if got := got[0].MemberPath("git"); got != "spec.groups[0].items[0].git" {
+		t.Errorf("MemberPath: %s", got)
+	}
+	if got := got[1].DiscriminatorPath(); got != "spec.groups[0].items[1].type" {
+		t.Errorf("DiscriminatorPath: %s", got)
+	}
+}
+
+// TestChainedUnions is about a discriminator that is a member of another union, in whatever order they are found.
+func TestChainedUnions(t *testing.T) { // U4, R4
+	const schema = `
+type: object
+properties:
+  m: {type: string, enum: [A, B], x-kubernetes-unions: {fieldMembers: {"": {}, A: {name: a}, B: {name: z}}}}
+  a: {type: string, enum: [P], x-kubernetes-unions: {fieldMembers: {"": {}, P: {name: p}}}}
+  z: {type: string, enum: [Q], x-kubernetes-unions: {fieldMembers: {"": {}, Q: {name: q}}}}
+  p: {type: string}
+  q: {type: string}
+`
+	plan := planOf(t, schema, nil)
+	for _, tc := range []struct {
+		old, object, want string
+		warnings          []string
+	}{
+		{
+			`{m: A, a: P, p: x}`, `{m: B, a: P, p: x, z: Q, q: x}`, `{m: B, z: Q, q: x}`,
+			[]string{`p: cleared: a changed from "P" to ""`, `a: cleared: m changed from "A" to "B"`},
+		}, {
+			`{m: B, z: Q, q: x}`, `{m: A, a: P, p: x, z: Q, q: x}`, `{m: A, a: P, p: x}`,
+			[]string{`z: cleared: m changed from "B" to "A"`, `q: cleared: z changed from "Q" to ""`},
+		},
+	} {
+		got, cleared := plan.Normalize(object(t, tc.object), object(t, tc.old), scope.Everything)
+		if diff := cmp.Diff(object(t, tc.want), got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(tc.warnings, Warnings(cleared)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if errs, _ := plan.Validate(got, nil, Options{}); len(errs) > 0 {
+			t.Error(errs.ToAggregate())
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) { // V3
+	cleared := make([]Cleared, 22)
+	for i := range cleared {
+		cleared[i] = Cleared{
+			Discriminator: "type", From: "A\n", Members: []string{"a", "b"},
+			Path: []Step{{Name: "l"}, {Keys: map[string]any{}, Index: i}},
+		}
+	}
+	for n, want := range map[int]string{
+		1:  `l[0].a, l[0].b: cleared: l[0].type changed from "A\n" to ""`,
+		20: `l[19].a, l[19].b: cleared: l[19].type changed from "A\n" to ""`,
+		21: `members of 2 more unions: cleared: their discriminators changed`,
+		22: `members of 3 more unions: cleared: their discriminators changed`,
+	} {
+		warnings := Warnings(cleared[:n])
+		if len(warnings) != min(n, 20) || warnings[len(warnings)-1] != want {
+			t.Errorf("of %d: %d warnings, the last: %s", n, len(warnings), warnings[len(warnings)-1])
+		}
+	}
+	if Warnings(nil) != nil {
+		t.Error("a warning of nothing")
+	}
+}
+
+func TestCovers(t *testing.T) { // R2, U7
+	for name, tc := range map[string]struct {
+		schema string
+		want   []scope.Scope
+	}{
+		"no schema":          {"", nil},
+		"no unions":          {`{type: object, properties: {spec: {type: object, properties: {type: {type: string}}}}}`, nil},
+		"in spec":            {inSpec("source", sourceYAML), []scope.Scope{scope.Everything, scope.ExceptStatus}},
+		"at the root":        {sourceYAML, []scope.Scope{scope.Everything, scope.ExceptStatus}},
+		"by status":          {`{type: object, properties: {status: {type: string, x-kubernetes-unions: {fieldMembers: {"": {}}}}}}`, []scope.Scope{scope.Everything}},
+		"in status":          {"type: object\nproperties:\n  status:" + sourceIndented, []scope.Scope{scope.Everything, scope.OnlyStatus}},
+		"nothing to select":  {`{type: object, properties: {type: {type: string, x-kubernetes-unions: {}}}}`, nil},
+		"of a map of a list": {inSpec("m", "\n  type: object\n  additionalProperties:\n    type: array\n    items:"+sourceIndented), []scope.Scope{scope.Everything, scope.ExceptStatus}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := Compile(nil, nil)
+			if tc.schema != "" {
+				plan = Compile(structural(t, tc.schema), nil)
+			}
+			if (plan != nil) != (tc.want != nil) {
+				t.Errorf("plan: %v", plan)
+			}
+			for _, s := range []scope.Scope{scope.Everything, scope.ExceptStatus, scope.OnlyStatus} {
+				if got := plan.Covers(s); got != slices.Contains(tc.want, s) {
+					t.Errorf("Covers(%v) = %v", s, got)
+				}
+			}
+		})
+	}
+}
+
+func TestNilPlan(t *testing.T) { // R2
+	var plan *Plan
+	obj := map[string]any{"type": "A"}
+	if n := testing.AllocsPerRun(100, func() {
+		got, cleared := plan.Normalize(obj, obj, scope.Everything)
+		errs, failures := plan.Validate(got, obj, Options{})
+		if len(cleared)+len(errs)+len(failures) > 0 || !plan.Unchanged(obj, nil, scope.Everything) {
+			t.Fatal("the nil plan has an effect")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestNothingToDoAllocatesNothing holds the bar of rule R2 and R3 without measuring time.
+func TestNothingToDoAllocatesNothing(t *testing.T) {
+	plan := planOf(t, placesSchemaYAML(), nil)
+	valid := object(t, `{mode: A, a: x, spec: {source: {type: Git, git: {}, s3: null}, map: {k: {type: S3}, l: {type: None, git: null}}, maps: {k: {l: {type: None}}},
+ items: [{name: a, type: Git, git: {}}, {name: b, type: S3, s3: {}}], atomic: [{type: None}], set: [{type: S3}], outer: {type: Inner, inner: {type: None}}, two: {x: X1, x1: 1},
+ groups: [{id: 1, zone: z, items: [{name: a, type: None}], lists: [[{name: a, type: None}]]}]}, status: {source: {type: None}}}`)
+	old := runtime.DeepCopyJSON(valid)
+	switched := runtime.DeepCopyJSON(valid)
+	maps.Copy(switched, map[string]any{"mode": "B", "b": "x"})
+	delete(switched, "a")
+	for claim, do := range map[string]func() bool{
+		"R2: normalize what did not change": func() bool { _, c := plan.Normalize(valid, old, scope.ExceptStatus); return c == nil },
+		"R2: normalize what was switched":   func() bool { _, c := plan.Normalize(switched, old, scope.ExceptStatus); return c == nil },
+		"R2: validate": func() bool {
+			errs, _ := plan.Validate(valid, nil, Options{Scope: scope.ExceptStatus})
+			return errs == nil
+		},
+		"R2: validate with ratcheting": func() bool {
+			errs, _ := plan.Validate(switched, old, Options{Scope: scope.ExceptStatus, Ratchet: true})
+			return errs == nil
+		},
+		"R2: unchanged": func() bool { return plan.Unchanged(valid, old, scope.ExceptStatus) },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			if !do() {
+				t.Error("there was something to do")
+			}
+			if n := testing.AllocsPerRun(100, func() { do() }); n != 0 {
+				t.Errorf("%v allocations", n)
+			}
+		})
+	}
+}
