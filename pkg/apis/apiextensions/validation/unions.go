@@ -148,7 +148,9 @@ func (v *unionsValidator) validateStrings(n *schemaNode, enum *enumValues) {
 }
 
 // validateSameValues needs no value "" in the enum for the key "", which is there for a discriminator that is absent.
-func (v *unionsValidator) validateSameValues(n *schemaNode, enum sets.Set[string], members map[string]fairlead.MemberField) {
+func (v *unionsValidator) validateSameValues(
+	n *schemaNode, enum sets.Set[string], members map[string]fairlead.MemberField,
+) {
 	for _, value := range slices.Sorted(maps.Keys(members)) {
 		if v.full() {
 			return
@@ -183,7 +185,9 @@ func (v *unionsValidator) validateMembers(n *schemaNode, object *unionObject) {
 
 // validateMember validates the member of one value. The contract is silent about one that is optional and has no
 // name. It is hardly meant, so the name is asked for, at the place where errors of members stand.
-func (v *unionsValidator) validateMember(discriminator string, member fairlead.MemberField, object *unionObject, fldPath *field.Path) {
+func (v *unionsValidator) validateMember(
+	discriminator string, member fairlead.MemberField, object *unionObject, fldPath *field.Path,
+) {
 	switch name := member.Name; {
 	case name == "" && member.Optional:
 		v.add(field.Required(fldPath, "must be given with optional: true: name the member, or remove optional"))

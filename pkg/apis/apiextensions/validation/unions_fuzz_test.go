@@ -22,33 +22,66 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// FuzzValidateUnions takes a schema as JSON and plants unions in it, sound and broken ones, as the seed says (rule R1):
-// nothing may panic, and what is accepted must be what a second reading of rule U2, on plain JSON, accepts.
+// FuzzValidateUnions takes a schema as JSON and plants unions in it, sound and broken ones, as the seed says.
 func FuzzValidateUnions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, seed uint64) {
-		schema := plantedSchema(text, seed)
-		if schema == nil {
-			return
-		}
-		crd := crdOf(schema)
-		specPath := field.NewPath("spec")
-		errs := validation.ValidateUnions(&crd.Spec, specPath)
-		validation.WarningsForUnions(&crd.Spec, nil, specPath)
-		if warnings := validation.WarningsForUnions(&crd.Spec, &crd.Spec, specPath); len(warnings) != 0 {
-			t.Errorf("a write without a change introduces warnings: %q", warnings)
-		}
-		plain := plainOf(t, schema)
-		if flaw := flawOf(plain, place{root: true}); (flaw == "") != (len(errs) == 0) {
-			t.Fatalf("%s: errors %v, but by a second reading: %q", textOf(plain), errs, flaw)
-		}
-		upstreamErrs := upstream.ValidateCustomResourceDefinition(t.Context(), crd)
-		if len(errs) != 0 || len(upstreamErrs) != 0 {
-			return
-		}
-		if _, err := structuralschema.NewStructural(schema); err != nil {
-			t.Errorf("%s: accepted, but: %v", textOf(plain), err)
+		if schema := plantedSchema(text, seed); schema != nil {
+			testBothReadings(t, schema)
 		}
 	})
+}
+
+// TestPlantedUnions does a little of what the fuzz test does, every time.
+func TestPlantedUnions(t *testing.T) {
+	const (
+		object = `{"type":"object","properties":{
+"a":{"type":"string","default":"x"},
+"b":{"type":"object"},
+"c":{"type":"integer"}}}`
+		schema = `{"type":"object","properties":{"spec":{"type":"object","properties":{
+"object":` + object + `,
+"list":{"type":"array","items":` + object + `},
+"map":{"type":"object","additionalProperties":` + object + `},
+"resource":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{
+  "kind":{"type":"string"},
+  "spec":` + object + `}}}}}}`
+	)
+	accepted, rejected := 0, 0
+	for seed := range uint64(500) {
+		if testBothReadings(t, plantedSchema([]byte(schema), seed)) {
+			accepted++
+		} else {
+			rejected++
+		}
+	}
+	if accepted < 50 || rejected < 50 {
+		t.Errorf("%d accepted, %d rejected: the test proves little", accepted, rejected)
+	}
+}
+
+// testBothReadings tests that nothing panics (rule R1), and that what is accepted is what a second reading of rule
+// U2, on plain JSON, accepts. It returns whether upstream accepts the schema, too.
+func testBothReadings(t *testing.T, schema *apiextensions.JSONSchemaProps) bool {
+	t.Helper()
+	crd := crdOf(schema)
+	specPath := field.NewPath("spec")
+	errs := validation.ValidateUnions(&crd.Spec, specPath)
+	validation.WarningsForUnions(&crd.Spec, nil, specPath)
+	if warnings := validation.WarningsForUnions(&crd.Spec, &crd.Spec, specPath); len(warnings) != 0 {
+		t.Errorf("a write without a change introduces warnings: %q", warnings)
+	}
+	plain := plainOf(t, schema)
+	if flaw := flawOf(plain, place{root: true}); (flaw == "") != (len(errs) == 0) {
+		t.Fatalf("%s: errors %v, but by a second reading: %q", textOf(plain), errs, flaw)
+	}
+	upstreamErrs := upstream.ValidateCustomResourceDefinition(t.Context(), crd)
+	if len(errs) != 0 || len(upstreamErrs) != 0 {
+		return false
+	}
+	if _, err := structuralschema.NewStructural(schema); err != nil {
+		t.Errorf("%s: accepted, but: %v", textOf(plain), err)
+	}
+	return true
 }
 
 // crdOf makes a CRD that upstream accepts if it accepts the schema.
@@ -57,9 +90,11 @@ func crdOf(schema *apiextensions.JSONSchemaProps) *apiextensions.CustomResourceD
 	return &apiextensions.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "things.example.com"},
 		Spec: apiextensions.CustomResourceDefinitionSpec{
-			Group:                 "example.com",
-			Scope:                 apiextensions.ClusterScoped,
-			Names:                 apiextensions.CustomResourceDefinitionNames{Plural: "things", Singular: "thing", Kind: "Thing", ListKind: "ThingList"},
+			Group: "example.com",
+			Scope: apiextensions.ClusterScoped,
+			Names: apiextensions.CustomResourceDefinitionNames{
+				Plural: "things", Singular: "thing", Kind: "Thing", ListKind: "ThingList",
+			},
 			Version:               "v1",
 			Versions:              []apiextensions.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}},
 			Validation:            &apiextensions.CustomResourceValidation{OpenAPIV3Schema: schema},
@@ -136,7 +171,9 @@ func plantUnion(object, properties map[string]any, random *rand.Rand) {
 	random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	discriminator, rest := names[0], names[1:1+random.IntN(len(names))]
 	enum, members := []any{}, map[string]any{}
-	required := slices.DeleteFunc(stringsOf(object["required"]), func(name string) bool { return slices.Contains(rest, name) })
+	required := slices.DeleteFunc(stringsOf(object["required"]), func(name string) bool {
+		return slices.Contains(rest, name)
+	})
 	for _, name := range rest {
 		value := strings.ToUpper(name)
 		enum, members[value] = append(enum, value), map[string]any{"name": name, "optional": random.IntN(2) == 0}
@@ -213,7 +250,8 @@ func stringsOf(list any) []string {
 func plainOf(t *testing.T, schema *apiextensions.JSONSchemaProps) map[string]any {
 	t.Helper()
 	var external apiextensionsv1.JSONSchemaProps
-	if err := apiextensionsv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(schema, &external, nil); err != nil {
+	err := apiextensionsv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(schema, &external, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	decoder := json.NewDecoder(bytes.NewReader([]byte(textOf(external))))

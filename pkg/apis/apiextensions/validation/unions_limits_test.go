@@ -27,7 +27,8 @@ func nested(schema apiextensions.JSONSchemaProps, depth int) *apiextensions.JSON
 			schema = apiextensions.JSONSchemaProps{Type: "array", Items: &apiextensions.JSONSchemaPropsOrArray{Schema: &inner}}
 		}
 	}
-	return &apiextensions.JSONSchemaProps{Type: "object", Properties: map[string]apiextensions.JSONSchemaProps{"spec": schema}}
+	properties := map[string]apiextensions.JSONSchemaProps{"spec": schema}
+	return &apiextensions.JSONSchemaProps{Type: "object", Properties: properties}
 }
 
 // manyMembers makes an object with one union of n members. All of them are required, which they must not be.
@@ -60,7 +61,7 @@ func manyUnions(n int) apiextensions.JSONSchemaProps {
 }
 
 func TestUnionsLimits(t *testing.T) {
-	sound := manyMembers(30_000)
+	sound := manyMembers(20_000)
 	sound.Required = []string{"type"}
 	long := apiextensions.JSONSchemaProps{Type: "object", Properties: map[string]apiextensions.JSONSchemaProps{
 		strings.Repeat("x", 1<<16): manyUnions(10_000), "mismatch": manyMembers(1000),
@@ -74,13 +75,15 @@ b: {type: string, enum: [X], x-kubernetes-unions: {fieldMembers: {X: {name: a}, 
 		schema *apiextensions.JSONSchemaProps
 		errs   int // at least
 	}{
-		{"R1: a union of 30000 members is accepted", nested(sound, 1), 0},
-		{"R1: a union of 30000 members that are all wrong gives no end of errors", nested(manyMembers(30_000), 1), maxUnionErrors},
-		{"R1: 10000 wrong unions on a long path give no end of errors", nested(long, 1), maxUnionErrors},
+		{"R1: a union of 20000 members is accepted", nested(sound, 1), 0},
+		{"R1: 20000 members that are all wrong do not give as many errors", nested(manyMembers(20_000), 1), maxUnionErrors},
+		{"R1: 10000 wrong unions on a long path do not give as many errors", nested(long, 1), maxUnionErrors},
 		{"R1: a union in the depths is found", nested(manyMembers(1), 5000), 1},
 		{"R1: discriminators that are members of each other are none of U2's rejections", schemaOf(t, cycle), 0},
-		{"R1: nothing but nil is accepted", &apiextensions.JSONSchemaProps{
-			AdditionalProperties: &apiextensions.JSONSchemaPropsOrBool{}, Items: &apiextensions.JSONSchemaPropsOrArray{}, Default: new(apiextensions.JSON),
+		{"R1: a schema of empty parts is accepted", &apiextensions.JSONSchemaProps{
+			AdditionalProperties: &apiextensions.JSONSchemaPropsOrBool{},
+			Items:                &apiextensions.JSONSchemaPropsOrArray{},
+			Default:              new(apiextensions.JSON),
 		}, 0},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {

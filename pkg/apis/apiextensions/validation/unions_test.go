@@ -41,8 +41,8 @@ func enumMissing(key string) string {
 	return `Invalid value: "` + key + `": must have the key "` + key + `" of x-kubernetes-unions.fieldMembers: add it to the enum, or remove the key`
 }
 
-func notDeclared(name, discriminator string) string {
-	return `Invalid value: "` + name + `": must be a property of the object that has the discriminator: declare it beside "` + discriminator + `", or correct the name`
+func notDeclared(name string) string {
+	return `Invalid value: "` + name + `": must be a property of the object that has the discriminator: declare it beside "type", or correct the name`
 }
 
 func notUnder(junctor string) string {
@@ -57,8 +57,8 @@ func withDefault(name string) string {
 	return `Invalid value: "` + name + `": must not have a default, which would set it when it is not selected: remove default from property "` + name + `"`
 }
 
-func namedTwice(name, first string) string {
-	return `Duplicate value: "` + name + `": must not be named twice: ` + first + " names it already"
+func gitNamedTwice(first string) string {
+	return `Duplicate value: "git": must not be named twice: ` + first + " names it already"
 }
 
 // inSpec puts the schema of a struct into that of a custom resource, as .spec.
@@ -270,16 +270,16 @@ properties: {
 
 		// The members.
 		{"U2: a member that is no property", gitOrS3(members(`Git: {name: git}, S3: {name: s4}`)),
-			[]string{atMembers + "[S3].name: " + notDeclared("s4", "type")}},
+			[]string{atMembers + "[S3].name: " + notDeclared("s4")}},
 		{"U2: a member that is a property elsewhere", inSpec(`
 required: [type], properties: {
   type: ` + git + `,
   inner: {type: object, properties: {git: {type: object}}}}`),
-			[]string{atMembers + "[Git].name: " + notDeclared("git", "type")}},
+			[]string{atMembers + "[Git].name: " + notDeclared("git")}},
 		{"U2: a member that is declared under allOf only", inSpec(`required: [type], allOf: [{properties: {git: {}}}], properties: {type: ` + git + `}`),
-			[]string{atMembers + "[Git].name: " + notDeclared("git", "type")}},
+			[]string{atMembers + "[Git].name: " + notDeclared("git")}},
 		{"U2: a member that only unknown fields could have", inSpec(`x-kubernetes-preserve-unknown-fields: true, required: [type], properties: {type: ` + git + `}`),
-			[]string{atMembers + "[Git].name: " + notDeclared("git", "type")}},
+			[]string{atMembers + "[Git].name: " + notDeclared("git")}},
 		{"U2: the discriminator as a member", gitOrS3(members(`Git: {name: git}, S3: {name: type}`)),
 			[]string{atMembers + `[S3].name: Invalid value: "type": ` + mustNotBeSelf}},
 		{"U2: a required member", inSpec(`required: [git, type], properties: {type: ` + git + `, git: {type: object}}`),
@@ -289,17 +289,17 @@ required: [type], properties: {
 		{"U2: a member that is required and has a default", inSpec(`required: [type, git], properties: {type: ` + git + `, git: {type: string, default: ""}}`),
 			[]string{atMembers + "[Git].name: " + isRequired("git"), atMembers + "[Git].name: " + withDefault("git")}},
 		{"U2: a member named twice in a union", gitOrS3(members(`S3: {name: git}, Git: {name: git}`)),
-			[]string{atMembers + "[S3].name: " + namedTwice("git", atMembers+"[Git].name")}},
+			[]string{atMembers + "[S3].name: " + gitNamedTwice(atMembers+"[Git].name")}},
 		{"U2: a member named three times in a union", gitOrS3(
 			`type: string, enum: [A, B, C], x-kubernetes-unions: {fieldMembers: {A: {name: git}, B: {name: git}, C: {name: git}}}`), []string{
-			atMembers + "[B].name: " + namedTwice("git", atMembers+"[A].name"), atMembers + "[C].name: " + namedTwice("git", atMembers+"[A].name"),
+			atMembers + "[B].name: " + gitNamedTwice(atMembers+"[A].name"), atMembers + "[C].name: " + gitNamedTwice(atMembers+"[A].name"),
 		}},
 		{"U2: a member named in two unions of an object", inSpec(`
 required: [kind, type], properties: {
   type: ` + git + `,
   kind: {type: string, enum: [A], x-kubernetes-unions: {fieldMembers: {A: {name: git}}}},
   git: {type: object}}`),
-			[]string{atMembers + "[Git].name: " + namedTwice("git", atSpec+".properties[kind].x-kubernetes-unions.fieldMembers[A].name")}},
+			[]string{atMembers + "[Git].name: " + gitNamedTwice(atSpec+".properties[kind].x-kubernetes-unions.fieldMembers[A].name")}},
 		{"U2: an optional member without a name", gitOrS3(members(`Git: {name: git}, S3: {optional: true}`)),
 			[]string{atMembers + "[S3].name: Required value: must be given with optional: true: name the member, or remove optional"}},
 

@@ -70,10 +70,14 @@ func (w *unionWarnings) add(fldPath *field.Path, text string) {
 	w.list = append(w.list, fmt.Sprintf("%s: %s", fldPath, text))
 }
 
+// addUnion adds the warnings on one union. A misplaced one is rejected, and could not have been there before.
 func (w *unionWarnings) addUnion(n *schemaNode) {
+	if n.misplaced != "" {
+		return
+	}
 	if hasDefault(n.schema) && !hadSameDefault(n) {
-		w.add(n.path.Child("default"), fmt.Sprintf(
-			"a client that leaves out the discriminator of a union selects %s", jsonOf(*n.schema.Default)))
+		w.add(n.path.Child("default"),
+			"a client that leaves out the discriminator of a union selects "+jsonOf(*n.schema.Default))
 	}
 	members, oldMembers := n.schema.XUnions.FieldMembers, oldFieldMembers(n)
 	for _, value := range slices.Sorted(maps.Keys(members)) {
