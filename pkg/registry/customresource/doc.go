@@ -9,16 +9,22 @@
 //	decode, prune, default
 //	managedFields       [Endpoint.DisabledPaths: fields that this endpoint does not write]
 //	mutating admission
+//	                    [Endpoint.UnionNormalizer: clear deselected members of unions, package union]
 //	                    [Request.Create, Request.Update: evaluate feature gates, package fieldgate]
+//	                    [Request.Cleared: what was cleared loses its owners]
 //	strategy: PrepareForCreate or PrepareForUpdate, with generation
 //	strategy: validation
+//	                    [Endpoint.ValidateUnions: beside schema validation, before CEL rules, package union]
 //	validating admission
 //	storage
 //	                    [Request.Done: warnings, once it is known that the write succeeded]
 //	response
 //
-// Gates are evaluated between mutating admission and the strategy, not in the strategy itself, since only there an
-// evaluation can fail: it may need a conversion (rule G1).
+// Unions are normalized by the request handlers, which any resource can ask for it (package unions below
+// pkg/endpoints), and in the version of the request (rule U4). Gates are evaluated on the storage version, between
+// mutating admission and the strategy, not in the strategy itself, since only there an evaluation can fail: it may
+// need a conversion (rule G1). Gates come last, and have the last word: they may restore all around a union, but never
+// a member that it does not select (rule U9). So what was cleared is asked again after them.
 //
 // What a CRD needs is compiled once, into a Plan, when the handler of the CRD is built; a change of the CRD's spec
 // builds a new handler (rules R3, G11). Feature gates of the server are read here, at the edge, and nowhere below.

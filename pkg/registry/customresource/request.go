@@ -55,6 +55,7 @@ func (r *Request) Create(obj runtime.Object) {
 // Update does the same for an object that is about to be updated; it is a rest.TransformFunc. The object to update
 // has no UID where server-side apply creates it.
 func (r *Request) Update(_ context.Context, obj, old runtime.Object) (runtime.Object, error) {
+	r.failures = nil // of the try before
 	r.failure = r.evaluate(obj, persistedObject(old))
 	return obj, nil
 }

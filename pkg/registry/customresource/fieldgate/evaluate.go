@@ -47,6 +47,9 @@ type evaluation struct {
 	plan   *Plan
 	apply  bool
 	result *Result
+	// unchanged tells that a deprecated field is walked whose value is that of the persisted object.
+	unchanged bool
+	changes   int // that were made to the object
 }
 
 // fields walks the fields of an object. old and applied are the objects at the same place, nil if there are none: a
@@ -89,9 +92,17 @@ func (e *evaluation) field(c *child, obj, old, applied map[string]any) {
 		return
 	}
 	value, oldValue := obj[c.name], old[c.name]
+	if e.unchanged || value == nil || !e.plan.isDeprecated(c.node) {
+		e.below(c.node, value, oldValue, applied[c.name])
+		return
+	}
+	// What is the same has nothing inside that is not: fields inside are not compared again.
+	e.unchanged = jsonvalue.Equal(value, oldValue)
+	differs, changes := !e.unchanged, e.changes
 	e.below(c.node, value, oldValue, applied[c.name])
+	e.unchanged = false
 	// What is changed is judged after disabled fields inside are what they were.
-	if e.plan.isDeprecated(c.node) && value != nil && !jsonvalue.Equal(value, oldValue) {
+	if differs && (e.changes == changes || !jsonvalue.Equal(value, oldValue)) {
 		e.note(c.node, deprecated)
 	}
 }
@@ -182,4 +193,7 @@ func (e *evaluation) note(n *node, what effect) {
 		e.result = &Result{guards: e.plan.guards, effects: make([]effect, len(e.plan.guards))}
 	}
 	e.result.effects[n.guard] |= what
+	if what != deprecated {
+		e.changes++
+	}
 }

@@ -1,0 +1,37 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package unions
+
+import (
+	"context"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+type normalizer func(ctx context.Context, obj, old runtime.Object) (runtime.Object, error)
+
+func (n normalizer) UnionNormalizer() func(ctx context.Context, obj, old runtime.Object) (runtime.Object, error) {
+	return n
+}
+
+// TestU12AnyStorageMayNormalize (rules R2, U12): one that does not is left alone, and costs no allocation.
+func TestU12AnyStorageMayNormalize(t *testing.T) {
+	for name, storage := range map[string]any{"no storage": nil, "another one": "storage", "no unions": normalizer(nil)} {
+		if NormalizerOf(storage) != nil {
+			t.Errorf("%s: something to call", name)
+		}
+		if allocs := testing.AllocsPerRun(100, func() { NormalizerOf(storage) }); allocs != 0 {
+			t.Errorf("R2: %s: %v allocations", name, allocs)
+		}
+	}
+	called := false
+	NormalizerOf(normalizer(func(_ context.Context, obj, _ runtime.Object) (runtime.Object, error) {
+		called = true
+		return obj, nil
+	}))(t.Context(), nil, nil)
+	if !called {
+		t.Error("the storage's normalizer is not called")
+	}
+}

@@ -1,0 +1,314 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package customresource
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/apiserver/pkg/warning"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/component-base/metrics/testutil"
+
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/pkg/features"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
+)
+
+// unionSchema is that of an object with the same union in spec and status, whose members are guarded by the gates of
+// tests as replicas is.
+func unionSchema() *structuralschema.Structural {
+	object := structuralschema.Structural{Properties: map[string]structuralschema.Structural{
+		"type": {Extensions: structuralschema.Extensions{XUnions: &apiextensions.Unions{
+			FieldMembers: map[string]apiextensions.MemberField{"": {}, "Git": {Name: "git"}, "Replicas": {Name: "replicas"}},
+		}}},
+		"git":      {Generic: structuralschema.Generic{Type: "string"}},
+		"replicas": {Generic: structuralschema.Generic{Type: "integer"}},
+	}}
+	return &structuralschema.Structural{Properties: map[string]structuralschema.Structural{"spec": object, "status": object}}
+}
+
+// unionPlan is the plan of the tests' CRD with unions, and with its gates if wanted.
+func unionPlan(t *testing.T, change func(*apiextensionsv1.CustomResourceDefinition)) *Plan {
+	t.Helper()
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.APIUnions, true)
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.CRDFieldLevelVersioning, true)
+	crd := testCRD(t)
+	crd.UID = types.UID(t.Name())
+	if change != nil {
+		change(crd)
+	}
+	return NewPlan(crd, map[string]*structuralschema.Structural{"v1": unionSchema(), "v1beta1": unionSchema()}, &renamer{})
+}
+
+func withoutGates(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.CustomFeatureGates = nil }
+
+func persisted(spec map[string]any) *unstructured.Unstructured {
+	u := customResource("v1", spec)
+	u.SetUID("uid")
+	return u
+}
+
+// write is what the handlers, the storage and the strategy do with an update, as far as it is ours.
+func write(t *testing.T, e *Endpoint, obj, old *unstructured.Unstructured, dryRun ...string) (field.ErrorList, []string) {
+	t.Helper()
+	seen := &recorder{}
+	ctx, request := e.Begin(warning.WithWarningRecorder(t.Context(), seen), dryRun)
+	if normalize := e.UnionNormalizer(); normalize != nil {
+		if _, err := normalize(ctx, obj, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := request.Update(ctx, obj, old); err != nil {
+		t.Fatal(err)
+	}
+	request.Cleared(obj)
+	errs := e.ValidateUnions(ctx, obj, old, nil)
+	request.Done(errs.ToAggregate())
+	return errs, seen.texts
+}
+
+func TestF3NoUnionsWithTheServersGateOff(t *testing.T) {
+	crd := testCRD(t)
+	withoutGates(crd)
+	if NewPlan(crd, map[string]*structuralschema.Structural{"v1": unionSchema()}, nil) != nil {
+		t.Error("a plan although APIUnions is off")
+	}
+}
+
+// TestU4EndpointsNormalizeWhatTheyWrite (rules U4, U7): beside a status subresource, the resource does not write the status.
+func TestU4EndpointsNormalizeWhatTheyWrite(t *testing.T) {
+	plan := unionPlan(t, withoutGates)
+	old := persisted(map[string]any{"type": "Git", "git": "u"})
+	old.Object["status"] = map[string]any{"type": "Git", "git": "u"}
+	for name, tc := range map[string]struct {
+		endpoint *Endpoint
+		want     []string
+	}{
+		"beside a status subresource": {plan.Resource("v1"), []string{`spec.git: cleared: spec.type changed from "Git" to ""`}},
+		"the status subresource":      {plan.Status("v1"), []string{`status.git: cleared: status.type changed from "Git" to ""`}},
+		"no status subresource": {plan.Resource("v1beta1"), []string{
+			`spec.git: cleared: spec.type changed from "Git" to ""`, `status.git: cleared: status.type changed from "Git" to ""`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := old.DeepCopy()
+			delete(obj.Object["spec"].(map[string]any), "type")
+			delete(obj.Object["status"].(map[string]any), "type")
+			before := old.DeepCopy()
+			seen := &recorder{}
+			ctx, request := tc.endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), nil)
+			if _, err := tc.endpoint.UnionNormalizer()(ctx, obj, old); err != nil {
+				t.Fatal(err)
+			}
+			request.Done(nil)
+			if diff := cmp.Diff(tc.want, seen.texts); diff != "" {
+				t.Errorf("V3: warnings (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, old); diff != "" {
+				t.Errorf("R4: old was modified:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestU4ACreateByApplyIsNotNormalized (rule U4): what there is to update has no UID then.
+func TestU4ACreateByApplyIsNotNormalized(t *testing.T) {
+	obj := customResource("v1", map[string]any{"type": "Replicas", "git": "u"})
+	errs, warnings := write(t, unionPlan(t, withoutGates).Resource("v1"), obj, customResource("v1", map[string]any{"type": "Git"}))
+	if len(errs) != 2 || warnings != nil {
+		t.Errorf("errors %v, warnings %q", errs, warnings)
+	}
+}
+
+// TestU6WhatTheSchemaSaysIsSaidOnce (rule U6): about the discriminator; a forbidden member is ours alone.
+func TestU6WhatTheSchemaSaysIsSaidOnce(t *testing.T) {
+	found := field.ErrorList{
+		field.NotSupported(field.NewPath("spec", "type"), "Nope", []string{"Git"}),
+		field.Forbidden(field.NewPath("status", "git"), "not selected"),
+	}
+	schema := field.ErrorList{
+		field.NotSupported(field.NewPath("spec", "type"), "Nope", []string{"Git"}),
+		field.Invalid(field.NewPath("status", "git"), 5, "must be a string"),
+	}
+	if diff := cmp.Diff(found[1:], unreported(found, schema)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestU7ADeletedObjectKeepsItsErrors (rule U7), where the request leaves all unions as they were.
+func TestU7ADeletedObjectKeepsItsErrors(t *testing.T) {
+	endpoint := unionPlan(t, withoutGates).Resource("v1")
+	old := persisted(map[string]any{"git": "u"})
+	if errs, _ := write(t, endpoint, old.DeepCopy(), old); len(errs) != 1 {
+		t.Errorf("an object that is not being deleted: %v", errs)
+	}
+	now := metav1.Now()
+	old.SetDeletionTimestamp(&now)
+	if errs, _ := write(t, endpoint, old.DeepCopy(), old); errs != nil {
+		t.Errorf("an object that is being deleted: %v", errs)
+	}
+	changed := old.DeepCopy()
+	changed.Object["spec"] = map[string]any{"git": "v"}
+	if errs, _ := write(t, endpoint, changed, old); len(errs) != 1 {
+		t.Errorf("a changed union of an object that is being deleted: %v", errs)
+	}
+}
+
+// TestU7ScaleLooksAtNoStatus (rule U7).
+func TestU7ScaleLooksAtNoStatus(t *testing.T) {
+	endpoint := unionPlan(t, withoutGates).Resource("v1beta1")
+	old := persisted(map[string]any{})
+	old.Object["status"] = map[string]any{"git": "u"}
+	if errs, _ := write(t, endpoint, old.DeepCopy(), old); len(errs) != 1 {
+		t.Errorf("the resource: %v", errs)
+	}
+	if errs, _ := write(t, endpoint.ForScale(), old.DeepCopy(), old); errs != nil {
+		t.Errorf("scale: %v", errs)
+	}
+	if (*Endpoint)(nil).ForScale() != nil {
+		t.Error("R2: scale of nothing is something")
+	}
+}
+
+// TestU9NormalizationAndGatesAgree (rules U6, U9): a union moves off a member whose gate is disabled, and onto one only if
+// the gate lets it.
+func TestU9NormalizationAndGatesAgree(t *testing.T) {
+	endpoint := unionPlan(t, nil).Resource("v1")
+	old := persisted(map[string]any{"type": "Replicas", "replicas": int64(3)})
+	obj := persisted(map[string]any{"type": "Git", "git": "u", "replicas": int64(3)})
+	errs, warnings := write(t, endpoint, obj, old)
+	if want := []string{`spec.replicas: cleared: spec.type changed from "Replicas" to "Git"`}; len(errs) != 0 || !cmp.Equal(want, warnings) {
+		t.Errorf("off the member: errors %v, warnings %q", errs, warnings)
+	}
+	if diff := cmp.Diff(map[string]any{"type": "Git", "git": "u"}, obj.Object["spec"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	errs, warnings = write(t, endpoint, old.DeepCopy(), obj)
+	want := `spec.replicas: Required value: must be set when spec.type is "Replicas", but is dropped: feature gate "Replicas" is disabled`
+	if len(errs) != 1 || errs[0].Error() != want || warnings != nil {
+		t.Errorf("onto the member: errors %v, warnings %q", errs, warnings)
+	}
+}
+
+// TestU9AGateThatRestoresTheUnion (rules U9, V3): what a gate brought back with all around it was not cleared.
+func TestU9AGateThatRestoresTheUnion(t *testing.T) {
+	endpoint := unionPlan(t, func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.CustomFeatureGates.FeatureGates[0].FieldPaths = []string{".spec"}
+	}).Resource("v1")
+	old := persisted(map[string]any{"type": "Git", "git": "u"})
+	_, warnings := write(t, endpoint, persisted(map[string]any{"git": "u"}), old)
+	if want := []string{`.spec: not updated: feature gate "Replicas" is disabled`}; !cmp.Equal(want, warnings) {
+		t.Errorf("warnings %q", warnings)
+	}
+}
+
+// TestU8ItemsAreFoundByTheirKeys (rule U8): a cleared member stays cleared wherever its item stands now.
+func TestU8ItemsAreFoundByTheirKeys(t *testing.T) {
+	at := union.Cleared{Members: []string{"git"}, Path: []union.Step{
+		{Name: "items"}, {Keys: map[string]any{"name": "b"}, Index: 0},
+	}}
+	item := func(name string, fields ...string) map[string]any {
+		out := map[string]any{"name": name}
+		for _, f := range fields {
+			out[f] = "set"
+		}
+		return out
+	}
+	for name, tc := range map[string]struct {
+		items []any
+		want  bool
+	}{
+		"cleared":       {[]any{item("a", "git"), item("b")}, true},
+		"restored":      {[]any{item("a"), item("b", "git")}, false},
+		"gone":          {[]any{item("a", "git"), "b"}, true},
+		"a null is not": {[]any{map[string]any{"name": "b", "git": nil}}, true},
+	} {
+		if got := isCleared(map[string]any{"items": tc.items}, at); got != tc.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+// TestU8VersionsWithTheSameFields (rule U8): all of the CRD's with conversion None.
+func TestU8VersionsWithTheSameFields(t *testing.T) {
+	none := unionPlan(t, nil).Resource("v1")
+	webhook := unionPlan(t, func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Conversion.Strategy = apiextensionsv1.WebhookConverter
+	}).Resource("v1")
+	for version, want := range map[string]bool{"example.com/v1": true, "example.com/v1beta1": true, "example.com/v3": false, "other.com/v1": false, "a/b/c": false} {
+		if got := none.SameFields(version); got != want {
+			t.Errorf("%s with conversion None: %v", version, got)
+		}
+		if webhook.SameFields(version) {
+			t.Errorf("%s with a webhook: the same", version)
+		}
+	}
+}
+
+// TestV1UnionsAreCountedOnce (rule V1): neither dry runs nor writes that fail elsewhere count, nor do earlier tries.
+func TestV1UnionsAreCountedOnce(t *testing.T) {
+	plan := unionPlan(t, withoutGates)
+	endpoint := plan.Resource("v1")
+	old := persisted(map[string]any{"type": "Git", "git": "u"})
+	moved := func() *unstructured.Unstructured { return persisted(map[string]any{"git": "u"}) }
+	broken := func() *unstructured.Unstructured { return persisted(map[string]any{"type": "Git"}) }
+	write(t, endpoint, moved(), old)
+	write(t, endpoint, moved(), old, metav1.DryRunAll)
+	write(t, endpoint, broken(), old)
+	write(t, endpoint, broken(), old, metav1.DryRunAll)
+
+	ctx, request := endpoint.Begin(t.Context(), nil)
+	if errs := endpoint.ValidateUnions(ctx, broken(), old, nil); len(errs) != 1 {
+		t.Fatal(errs)
+	}
+	if _, err := request.Update(ctx, moved(), old); err != nil { // a retry
+		t.Fatal(err)
+	}
+	request.Done(errors.New("conflict"))
+
+	crd := testCRD(t)
+	crd.UID = plan.crd
+	withoutGates(crd)
+	c := &crdCollector{counts: collector.counts}
+	c.setLister(crdList{crd})
+	registry := testutil.NewFakeKubeRegistry("1.37.0")
+	registry.CustomMustRegister(c)
+	want := `
+# HELP apiextensions_apiserver_union_normalizations_total [ALPHA] Unions of which a change of the discriminator cleared members. A request counts once per union of the schema.
+# TYPE apiextensions_apiserver_union_normalizations_total counter
+apiextensions_apiserver_union_normalizations_total{group="example.com",resource="crontabs"} 1
+# HELP apiextensions_apiserver_union_validation_failures_total [ALPHA] Unions that were found invalid, by reason (unsupported, forbidden, required). A request counts once per union of the schema and reason.
+# TYPE apiextensions_apiserver_union_validation_failures_total counter
+apiextensions_apiserver_union_validation_failures_total{group="example.com",reason="required",resource="crontabs"} 1
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestR2NoUnionsNoWork (rule R2): an endpoint without unions does nothing about them, at no cost.
+func TestR2NoUnionsNoWork(t *testing.T) {
+	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
+	obj, ctx := customResource("v1", map[string]any{"git": "u"}), t.Context()
+	for name, e := range map[string]*Endpoint{"no plan": nil, "gates alone": endpoint} {
+		if allocs := testing.AllocsPerRun(100, func() {
+			if e.UnionNormalizer() != nil || e.ValidateUnions(ctx, obj, nil, nil) != nil {
+				t.Errorf("%s: something to do", name)
+			}
+		}); allocs != 0 {
+			t.Errorf("%s: %v allocations", name, allocs)
+		}
+	}
+}
