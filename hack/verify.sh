@@ -34,7 +34,7 @@ lint() {
 
 mod_tidy() {
   local module
-  for module in "${MODULES[@]}" hack/tools/codegen hack/tools/lint; do
+  for module in "${MODULES[@]}" hack/tools/codegen hack/tools/lint test/integration/corpus; do
     go mod tidy -C "${module}" -diff || { echo "run go mod tidy in ${module}"; return 1; }
   done
 }
@@ -44,9 +44,10 @@ patch_round_trip() { patchset export --line "${LINE}" --check; }
 scripts() { shellcheck --external-sources hack/*.sh .ci/run; }
 replaces() { hack/verify-replaces.sh; }
 codegen() { hack/verify-codegen.sh; }
+docs() { hack/verify-docs.sh; }
 
 failed=()
-for check in scripts gofmt_clean patch_lint patch_round_trip replaces mod_tidy codegen vet lint; do
+for check in scripts gofmt_clean patch_lint patch_round_trip replaces mod_tidy codegen docs vet lint; do
   say "verify: ${check//_/ }"
   # Not in the condition itself, where errexit would not apply inside the function.
   ("${check}") >&2 || failed+=("${check}")

@@ -1,0 +1,63 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// unions-table writes KEP-1027's test matrix, as the integration test runs it, as a table into docs/unions.md. It runs
+// in the root of the repository.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/fairlead-dev/fairlead/hack/unions-table/matrix"
+)
+
+const (
+	data = "test/integration/testdata/unions/matrix.yaml"
+	doc  = "docs/unions.md"
+
+	begin = "<!-- BEGIN unions-table -->\n"
+	end   = "<!-- END unions-table -->\n"
+)
+
+func main() {
+	check := flag.Bool("check", false, "change nothing, and fail if the table is not up to date")
+	flag.Parse()
+	if err := run(*check); err != nil {
+		fmt.Fprintln(os.Stderr, "unions-table:", err)
+		os.Exit(1)
+	}
+}
+
+func run(check bool) error {
+	m, err := matrix.Read(data)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(doc)
+	if err != nil {
+		return err
+	}
+	text, err := replace(string(old), table(m))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", doc, err)
+	case text == string(old):
+		return nil
+	case check:
+		return fmt.Errorf("the table in %s is out of date: run hack/update-docs.sh", doc)
+	}
+	return os.WriteFile(doc, []byte(text), 0o644)
+}
+
+// replace returns the text with another table between the markers.
+func replace(text, table string) (string, error) {
+	before, rest, found := strings.Cut(text, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return "", fmt.Errorf("the lines %q and %q are missing", strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	return before + begin + "\n" + table + "\n" + end + after, nil
+}

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Copyright The fairlead Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# Fails where the generated parts of docs/ are not what hack/update-docs.sh writes.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+go run ./hack/unions-table --check
