@@ -32,3 +32,25 @@ func (gs *CustomResourceDefinitionFeatureGates) QualifiedName(g *CustomResourceD
 	}
 	return *gs.Component + "/" + g.Name
 }
+
+// Extension returns the unions as the value of an OpenAPI extension: JSON that leaves out what is not said (rule U1). The
+// structs do not encode like that in OpenAPI documents, whose encoder keeps false.
+func (u *Unions) Extension() map[string]any {
+	extension := map[string]any{}
+	if u.FieldMembers == nil {
+		return extension
+	}
+	members := make(map[string]any, len(u.FieldMembers))
+	for value, member := range u.FieldMembers {
+		published := map[string]any{}
+		if member.Name != "" {
+			published["name"] = member.Name
+		}
+		if member.Optional {
+			published["optional"] = true
+		}
+		members[value] = published
+	}
+	extension["fieldMembers"] = members
+	return extension
+}

@@ -5,6 +5,7 @@ package apiextensions_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -125,6 +126,10 @@ func TestU1StructuralSchemasHoldUnions(t *testing.T) {
 	published, err := structural.ToKubeOpenAPI().MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
+	}
+	want := `"x-kubernetes-unions":{"fieldMembers":{"":{},"Git":{"name":"git"},"None":{},"S3":{"name":"s3","optional":true}}}`
+	if got := strings.Count(string(published), want); got != 2 {
+		t.Errorf("%d times %s in:\n%s", got, want, published)
 	}
 	var back crdv1.JSONSchemaProps
 	if err := json.Unmarshal(published, &back); err != nil {

@@ -5,6 +5,7 @@ package customresource
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"k8s.io/apiserver/pkg/audit"
@@ -19,17 +20,37 @@ const auditPrefix = "featuregates.apiextensions.k8s.io/"
 // clearedAnnotation lists the fields that normalization cleared (rule V2).
 const clearedAnnotation = "unions.apiextensions.k8s.io/cleared"
 
-// annotateCleared tells the request's audit event which members of unions were cleared.
+// maxAnnotation is how many bytes of paths an annotation has at most. A path may have keys of any length in it, and a
+// request many paths (rule R1).
+const maxAnnotation = 16 << 10
+
+// annotateCleared tells the request's audit event which members of unions were cleared. What does not fit is counted.
 func annotateCleared(ctx context.Context, cleared []union.Cleared) {
-	var fields []string
+	if len(cleared) == 0 {
+		return
+	}
+	var paths strings.Builder
+	left := 0
 	for i := range cleared {
 		for _, member := range cleared[i].Members {
-			fields = append(fields, cleared[i].MemberPath(member))
+			path := ""
+			if left == 0 {
+				path = cleared[i].MemberPath(member)
+			}
+			if left > 0 || paths.Len()+len(path) > maxAnnotation {
+				left++
+				continue
+			}
+			if paths.Len() > 0 {
+				paths.WriteByte(',')
+			}
+			paths.WriteString(path)
 		}
 	}
-	if len(fields) > 0 {
-		audit.AddAuditAnnotation(ctx, clearedAnnotation, strings.Join(fields, ","))
+	if left > 0 {
+		fmt.Fprintf(&paths, ",and %d more", left)
 	}
+	audit.AddAuditAnnotation(ctx, clearedAnnotation, strings.TrimPrefix(paths.String(), ","))
 }
 
 // annotate tells the request's audit event what became of guarded fields, as a list of "path (gate)" per action: the

@@ -47,6 +47,9 @@ func (r *Request) evaluateConverted(u, old *unstructured.Unstructured) error {
 			return err
 		}
 	}
+	if old == nil && !r.outcome.ChangedObject() {
+		return nil // what is created without a disabled field is owned as upstream has it
+	}
 	s.without = func() (map[string]any, error) { return r.withoutDisabled(converted, u) }
 	return s.disown()
 }
@@ -90,8 +93,8 @@ func (r *Request) forgiveDefaults(asked map[string]any, settled *unstructured.Un
 	return nil
 }
 
-// withoutDefaults returns a value without what its schema would default in it to the same, as far as settled has that
-// otherwise. The value itself is left alone.
+// withoutDefaults returns a value in which all that its schema defaults, and settled has otherwise, is as in settled:
+// such an object has what a webhook may rely on. The value itself is left alone.
 func withoutDefaults(value, settled any, s *structuralschema.Structural) any {
 	if s == nil || jsonvalue.Equal(value, settled) {
 		return value
@@ -102,8 +105,10 @@ func withoutDefaults(value, settled any, s *structuralschema.Structural) any {
 		out := make(map[string]any, len(value))
 		for name, v := range value {
 			field := fieldSchema(s, name)
-			if jsonvalue.Equal(v, settled[name]) || !isDefault(v, field) {
+			if !isDefault(v, field) {
 				out[name] = withoutDefaults(v, settled[name], field)
+			} else if v, ok := settled[name]; ok {
+				out[name] = v
 			}
 		}
 		return out

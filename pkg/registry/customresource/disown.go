@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// settlement is what an evaluation made of a write in a version whose fields the gates do not speak of. Upstream's reset
-// fields cannot keep managedFields true there, so that is done here, afterwards (rule G7).
+// settlement is what an evaluation made of a write in a version whose fields the gates do not speak of. Upstream's
+// reset fields cannot keep managedFields true there, so that is done here, afterwards (rule G7).
 type settlement struct {
 	// settled is the object after the evaluation, asked what it was before.
 	settled *unstructured.Unstructured

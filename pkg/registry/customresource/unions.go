@@ -86,14 +86,22 @@ func isCleared(object map[string]any, c union.Cleared) bool {
 	return true
 }
 
-// itemAt returns the item of a list map that a step leads to, nil if it is gone.
+// itemAt returns the item of a list map that a step leads to, nil if it is gone. Mostly it is where it was.
 func itemAt(items []any, step union.Step) any {
+	if step.Index < len(items) && isItem(items[step.Index], step) {
+		return items[step.Index]
+	}
 	for _, item := range items {
-		if fields, ok := item.(map[string]any); ok && jsonvalue.Contains(fields, step.Keys) {
-			return fields
+		if isItem(item, step) {
+			return item
 		}
 	}
 	return nil
+}
+
+func isItem(item any, step union.Step) bool {
+	fields, ok := item.(map[string]any)
+	return ok && jsonvalue.Contains(fields, step.Keys)
 }
 
 // ValidateUnions returns the errors of schema validation, and with them those of the unions (rules U6, U7). old is nil

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/warning"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
@@ -310,5 +312,31 @@ func TestR2NoUnionsNoWork(t *testing.T) {
 		}); allocs != 0 {
 			t.Errorf("%s: %v allocations", name, allocs)
 		}
+	}
+}
+
+// TestV2TheAnnotationIsBounded (rules R1, V2): paths may have keys of any length in them.
+func TestV2TheAnnotationIsBounded(t *testing.T) {
+	annotated := func(cleared ...union.Cleared) string {
+		t.Helper()
+		ctx := audit.WithAuditContext(t.Context())
+		if err := audit.AuditContextFrom(ctx).Init(audit.RequestAuditConfig{Level: auditinternal.LevelMetadata}, nil); err != nil {
+			t.Fatal(err)
+		}
+		annotateCleared(ctx, cleared)
+		return audit.AuditContextFrom(ctx).GetEventAnnotations()[clearedAnnotation]
+	}
+	at := func(key string, members ...string) union.Cleared {
+		return union.Cleared{Members: members, Path: []union.Step{{Name: "map"}, {Name: key}}}
+	}
+	if got, want := annotated(at("a", "git", "s3"), at("b", "git")), "map.a.git,map.a.s3,map.b.git"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	long := strings.Repeat("k", maxAnnotation)
+	if got, want := annotated(at("a", "git"), at(long, "git", "s3"), at("b", "git")), "map.a.git,and 3 more"; got != want {
+		t.Errorf("got %.100q, want %q", got, want)
+	}
+	if got := annotated(at(long, "git")); got != "and 1 more" {
+		t.Errorf("got %.100q", got)
 	}
 }

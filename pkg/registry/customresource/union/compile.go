@@ -82,7 +82,7 @@ func (c *compiler) object(schema *structuralschema.Structural, path fieldpath.Pa
 			n.fields = append(n.fields, child{name: name, node: below})
 		}
 	}
-	n.chained = isChained(n.unions)
+	n.unions, n.chained = byChain(n.unions)
 	return n.orNil()
 }
 
@@ -93,10 +93,32 @@ func (n *node) orNil() *node {
 	return n
 }
 
-func isChained(unions []union) bool {
-	return slices.ContainsFunc(unions, func(u union) bool {
-		return slices.ContainsFunc(unions, func(other union) bool { return other.hasMember(u.discriminator) })
-	})
+// byChain puts every union before those of whose discriminators it has as members, and tells whether there are such:
+// a union can be judged once it is known whether its discriminator stays.
+func byChain(unions []union) (sorted []union, chained bool) {
+	owners := map[string]int{} // by member
+	for i := range unions {
+		for _, m := range unions[i].members {
+			owners[m.name] = i
+		}
+	}
+	placed := make([]bool, len(unions))
+	var put func(i int)
+	put = func(i int) {
+		if placed[i] {
+			return // or about to be, where unions are each other's members
+		}
+		placed[i] = true
+		if owner, found := owners[unions[i].discriminator]; found {
+			chained = true
+			put(owner)
+		}
+		sorted = append(sorted, unions[i])
+	}
+	for i := range unions {
+		put(i)
+	}
+	return sorted, chained
 }
 
 // within returns the root of an object as a scope other than Everything sees it: without fields that the endpoint does

@@ -141,20 +141,22 @@ func (n *normalization) prepend(before int, step Step) {
 	}
 }
 
-// unions normalizes the unions of one object.
+// unions normalizes the unions of one object. A discriminator that is cleared has changed too: where that can be, all
+// are looked at until there is nothing left to clear.
 func (n *normalization) unions(at *node, object, old map[string]any) (map[string]any, bool) {
 	result, changed := object, false
-	for i := 0; i < len(at.unions); i++ {
-		u := &at.unions[i]
-		if !u.isOutdated(result, old) {
-			continue
-		}
-		if !changed {
-			result, changed = maps.Clone(object), true
-		}
-		u.clear(result)
-		if at.chained {
-			i = -1 // a discriminator that was cleared is one that changed: the second time there is less to clear
+	for again := true; again; {
+		again = false
+		for i := range at.unions {
+			u := &at.unions[i]
+			if !u.isOutdated(result, old) {
+				continue
+			}
+			if !changed {
+				result, changed = maps.Clone(object), true
+			}
+			u.clear(result)
+			again = at.chained
 		}
 	}
 	if changed {

@@ -17,7 +17,7 @@ type Plan struct {
 // node stands for a place in the schema that holds unions, or has some below.
 type node struct {
 	kind   kind
-	unions []union  // of an object, in alphabetical order of the discriminators
+	unions []union  // of an object, in alphabetical order of the discriminators but for byChain
 	fields []child  // of an object, in alphabetical order
 	each   *node    // the values of a map or the items of a list
 	keys   []string // of a list map

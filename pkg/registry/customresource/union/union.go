@@ -4,6 +4,7 @@
 package union
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -69,8 +70,6 @@ func (u *union) indexOf(name string) int {
 	return slices.IndexFunc(u.members, func(m member) bool { return m.name == name }) // noMember if there is none
 }
 
-func (u *union) hasMember(name string) bool { return u.indexOf(name) != noMember }
-
 // withoutMember returns the union without one of its members: the values that select it select none.
 func (u union) withoutMember(name string) union {
 	removed := u.indexOf(name)
@@ -124,25 +123,39 @@ func (u *union) unselected(object map[string]any, selected int) []int {
 }
 
 // hasUnselected tells whether there is any such member. others is how many fields the object has beside the
-// discriminator and the selected member: most objects have few, and there is nothing to look for after the last.
+// discriminator and the selected member: mostly none, and then there is nothing to look for.
 func (u *union) hasUnselected(object map[string]any, selected, others int) bool {
+	switch {
+	case others == 0:
+		return false
+	case isSmall(object, len(u.members)):
+		return u.hasUnselectedAmong(object, selected)
+	}
 	for i := range u.members {
-		if others == 0 {
-			return false
-		}
-		if i == selected {
-			continue
-		}
-		value, present := object[u.members[i].name]
-		if value != nil {
+		if i != selected && object[u.members[i].name] != nil {
 			return true
-		}
-		if present {
-			others--
 		}
 	}
 	return false
 }
+
+// isSmall tells whether it is cheaper to look at all fields of an object than to look that many up in it. A step of a
+// range over a map costs about as much as three look-ups.
+func isSmall(object map[string]any, lookups int) bool { return 3*len(object) < lookups }
+
+func (u *union) hasUnselectedAmong(object map[string]any, selected int) bool {
+	for name, value := range object {
+		if value == nil {
+			continue
+		}
+		if i, isMember := slices.BinarySearchFunc(u.members, name, compareName); isMember && i != selected {
+			return true
+		}
+	}
+	return false
+}
+
+func compareName(m member, name string) int { return cmp.Compare(m.name, name) }
 
 // isValid tells whether a union has no error (rule U6). It is all that a valid object costs, so it is done without
 // knowing where the union is and what old has.

@@ -1,0 +1,143 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package customresource
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/apiserver/pkg/warning"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/pkg/features"
+)
+
+func structural(t *testing.T, text string) *structuralschema.Structural {
+	t.Helper()
+	var props apiextensionsv1.JSONSchemaProps
+	if err := yaml.UnmarshalStrict([]byte(text), &props); err != nil {
+		t.Fatal(err)
+	}
+	var internal apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&props, &internal, nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := structuralschema.NewStructural(&internal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestG8ADefaultOfTheRequestsVersionDrawsNoWarning has count, which is the disabled replicas, defaulted in v1beta1.
+func TestG8ADefaultOfTheRequestsVersionDrawsNoWarning(t *testing.T) {
+	const dropped = `.spec.replicas: dropped: feature gate "Replicas" is disabled`
+	const own = `
+type: object
+properties: {spec: {type: object, properties: {image: {type: string}, count: {type: integer, default: 1}}}}
+`
+	const parents = `
+type: object
+properties: {spec: {type: object, default: {image: i, count: 7}, properties: {image: {type: string}, count: {type: integer}}}}
+`
+	for _, tc := range []struct {
+		name        string
+		schema      string
+		spec, old   map[string]any
+		want        []string
+		conversions int
+	}{
+		{"a default", own, map[string]any{"image": "i", "count": int64(1)}, nil, nil, 3},
+		{"another value", own, map[string]any{"image": "i", "count": int64(5)}, nil, []string{dropped}, 2},
+		{"part of the default of an enclosing object", parents, map[string]any{"image": "i", "count": int64(7)}, nil, nil, 3},
+		{"an enclosing object that the client wrote", parents, map[string]any{"image": "j", "count": int64(7)}, nil, []string{dropped}, 2},
+		{"a version without defaults", "type: object", map[string]any{"count": int64(1)}, nil, []string{dropped}, 2},
+		{"a default in an update", own, map[string]any{"image": "i", "count": int64(1)}, map[string]any{"image": "i"}, nil, 4},
+		{"kept is kept", own, map[string]any{"image": "i", "count": int64(1)}, map[string]any{"count": int64(3)},
+			[]string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`}, 3},
+	} {
+		t.Run("G8: "+tc.name, func(t *testing.T) {
+			featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.CRDFieldLevelVersioning, true)
+			webhook := &renamer{}
+			schemas := testSchemas()
+			schemas["v1beta1"] = structural(t, tc.schema)
+			endpoint := NewPlan(withWebhook(t), schemas, webhook).Resource("v1beta1")
+			seen := &recorder{}
+			_, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
+			var old *unstructured.Unstructured
+			if tc.old != nil {
+				old = customResource("v1beta1", tc.old)
+			}
+			u := customResource("v1beta1", tc.spec)
+			if err := request.evaluate(u, old); err != nil {
+				t.Fatal(err)
+			}
+			request.Done(nil)
+			if diff := cmp.Diff(tc.want, seen.texts); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			if webhook.calls != tc.conversions {
+				t.Errorf("%d conversions, want %d", webhook.calls, tc.conversions)
+			}
+			if got := u.Object["spec"].(map[string]any)["count"]; got != tc.old["count"] {
+				t.Errorf("G2: count is %v", got)
+			}
+		})
+	}
+}
+
+// TestG8WithoutDefaults goes through lists and maps.
+func TestG8WithoutDefaults(t *testing.T) {
+	schema := structural(t, `
+type: object
+properties:
+  list:
+    type: array
+    items:
+      type: object
+      properties: {name: {type: string}, size: {type: integer, default: 1}}
+  byName:
+    type: object
+    additionalProperties:
+      type: object
+      properties: {size: {type: integer, default: 1}}
+`)
+	sized := func(size any, kv ...any) map[string]any {
+		out := map[string]any{}
+		if size != nil {
+			out["size"] = size
+		}
+		for i := 0; i < len(kv); i += 2 {
+			out[kv[i].(string)] = kv[i+1]
+		}
+		return out
+	}
+	value := map[string]any{
+		"list":   []any{sized(int64(1), "name", "a"), sized(int64(2), "name", "b"), "not an object"},
+		"byName": map[string]any{"a": sized(int64(1)), "kept": sized(int64(1))},
+		"other":  int64(1),
+	}
+	settled := map[string]any{
+		"list":   []any{sized(nil, "name", "a"), sized(nil, "name", "b"), "not an object"},
+		"byName": map[string]any{"a": sized(nil), "kept": sized(int64(1))},
+	}
+	want := map[string]any{
+		"list":   []any{sized(nil, "name", "a"), sized(int64(2), "name", "b"), "not an object"},
+		"byName": map[string]any{"a": sized(nil), "kept": sized(int64(1))},
+		"other":  int64(1),
+	}
+	if diff := cmp.Diff(want, withoutDefaults(value, settled, schema)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := value["list"].([]any)[0]; cmp.Diff(sized(int64(1), "name", "a"), got) != "" {
+		t.Errorf("R4: the object was changed: %v", got)
+	}
+}

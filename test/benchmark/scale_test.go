@@ -1,0 +1,337 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package benchmark
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"testing"
+
+	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
+)
+
+// maxGates is how many gates a CRD may have (rule C4).
+const maxGates = 128
+
+// gatedPaths are fields that a route may have and route() has not: what almost every request meets. They are ten, below
+// list maps, where guards cost most.
+func gatedPaths() []string {
+	const filters = ".spec.rules[*].filters[*]"
+	return []string{
+		".spec.rules[*].drop.reason",
+		filters + ".requestHeaderModifier.add", filters + ".responseHeaderModifier.add",
+		filters + ".requestMirror.backendRef.namespace",
+		filters + ".requestRedirect.scheme", filters + ".requestRedirect.hostname",
+		filters + ".requestRedirect.port", filters + ".requestRedirect.statusCode",
+		filters + ".urlRewrite.hostname", filters + ".urlRewrite.path.replaceFullPath",
+	}
+}
+
+// disabledGates returns alpha gates with a path each.
+func disabledGates(paths []string) *apiextensions.CustomResourceDefinitionFeatureGates {
+	gates := &apiextensions.CustomResourceDefinitionFeatureGates{}
+	for i, path := range paths {
+		gates.FeatureGates = append(gates.FeatureGates, apiextensions.CustomResourceDefinitionFeatureGate{
+			Name: fmt.Sprintf("G%d", i), PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: []string{path},
+		})
+	}
+	return gates
+}
+
+func topLevelPaths(n int) []string {
+	paths := make([]string, n)
+	for i := range paths {
+		paths[i] = fmt.Sprintf(".spec.g%03d", i)
+	}
+	return paths
+}
+
+// longRouteSchema is routeSchema without a limit to the rules.
+func longRouteSchema(tb testing.TB) *apiextensionsinternal.JSONSchemaProps {
+	tb.Helper()
+	schema := routeSchema(tb)
+	spec := schema.Properties["spec"]
+	rules := spec.Properties["rules"]
+	rules.MaxItems = nil
+	spec.Properties["rules"] = rules
+	return schema
+}
+
+// scaleArms returns the works that are compared, for a route of that many rules.
+func scaleArms(tb testing.TB, rules int) []arm {
+	tb.Helper()
+	internal := longRouteSchema(tb)
+	structural := structuralOf(tb, internal)
+	unions := union.Compile(structural, nil)
+	gates := fieldgate.Compile(disabledGates(gatedPaths()), structural)
+	celRules := cel.NewValidator(withRules(tb, structural), true, celconfig.PerCallLimit)
+	validator, _, err := validation.NewSchemaValidator(internal)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx := tb.Context()
+	obj, old := routeOf(rules), routeOf(rules)
+	text, err := utiljson.Marshal(obj)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return []arm{
+		{"union", func() error { return walkError(normalizeAndValidate(unions, obj, old) == 0) }},
+		{"walk", func() error { return walkError(!hasOutdatedFilters(obj, old) && isValidRoute(obj)) }},
+		{"gates", func() error { return walkError(evaluate(gates, obj, old) == nil) }},
+		{"cel", func() error {
+			errs, _ := celRules.Validate(ctx, nil, structural, obj, nil, celconfig.RuntimeCELCostBudget)
+			return errs.ToAggregate()
+		}},
+		{"schema", func() error {
+			correlated := common.NewCorrelatedObject(obj, old, &model.Structural{Structural: structural})
+			return validation.ValidateCustomResourceUpdate(nil, obj, old, validator, validation.WithRatcheting(correlated)).ToAggregate()
+		}},
+		{"managedfields", managedFieldsUpdate(tb, rules)},
+		{"deepcopy", func() error { runtime.DeepCopyJSON(obj); return nil }},
+		{"decode", func() error { var out map[string]any; return utiljson.Unmarshal(text, &out) }},
+	}
+}
+
+// managedFieldsUpdate is what the request handlers do for the owners of fields on every update.
+func managedFieldsUpdate(tb testing.TB, rules int) func() error {
+	tb.Helper()
+	manager := fieldManager(tb)
+	live := &unstructured.Unstructured{Object: routeOf(rules)}
+	object, err := manager.Update(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": live.GetAPIVersion(), "kind": live.GetKind(), "metadata": map[string]any{},
+	}}, live, "client")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(live.GetManagedFields()) != 1 {
+		tb.Fatalf("%d owners", len(live.GetManagedFields()))
+	}
+	changed := object.DeepCopyObject()
+	changed.(*unstructured.Unstructured).SetLabels(map[string]string{"app": "shop", "changed": "true"})
+	return func() error {
+		_, err := manager.Update(live, changed, "client")
+		return err
+	}
+}
+
+// fieldManager is made as the handler of a CRD makes it.
+func fieldManager(tb testing.TB) *managedfields.FieldManager {
+	tb.Helper()
+	spec, err := builder.BuildOpenAPIV3(routeCRD(tb), "v1", builder.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	converter, err := managedfields.NewTypeConverter(spec.Components.Schemas, false)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	kind := schema.GroupVersionKind{Group: "gateway.example.com", Version: "v1", Kind: "HTTPRoute"}
+	manager, err := managedfields.NewDefaultCRDFieldManager(converter, asIs{}, unstructuredscheme.NewUnstructuredDefaulter(),
+		unstructuredscheme.NewUnstructuredCreator(), kind, kind.GroupVersion(), "", nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return manager
+}
+
+// asIs converts nothing: the CRD has one version.
+type asIs struct{ runtime.ObjectConvertor }
+
+func (asIs) ConvertToVersion(in runtime.Object, _ runtime.GroupVersioner) (runtime.Object, error) {
+	return in, nil
+}
+
+func routeCRD(tb testing.TB) *apiextensionsv1.CustomResourceDefinition {
+	tb.Helper()
+	var props apiextensionsv1.JSONSchemaProps
+	if err := apiextensionsv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(longRouteSchema(tb), &props, nil); err != nil {
+		tb.Fatal(err)
+	}
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "httproutes.gateway.example.com"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "gateway.example.com",
+			Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "httproutes", Kind: "HTTPRoute", ListKind: "HTTPRouteList"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &props},
+			}},
+		},
+	}
+}
+
+// BenchmarkScale is the cost of an update of an HTTPRoute, of 5 KB and of multiples of that.
+func BenchmarkScale(b *testing.B) {
+	for _, size := range []int{1, 4, 16, 64} {
+		for _, a := range scaleArms(b, 4*size) {
+			b.Run(fmt.Sprintf("%s/size=%d", a.name, size), func(b *testing.B) { benchmarkWork(b, a.do) })
+		}
+	}
+}
+
+// BenchmarkDepth is the cost of a union below that many objects, each of which has a union too.
+func BenchmarkDepth(b *testing.B) {
+	for _, depth := range []int{1, 4, 16, 64} {
+		plan := union.Compile(structuralOf(b, nestedSchema(depth)), nil)
+		obj, old := nested(depth), nested(depth)
+		b.Run(fmt.Sprintf("union/depth=%d", depth), func(b *testing.B) {
+			benchmarkWork(b, func() error { return walkError(normalizeAndValidate(plan, obj, old) == 0) })
+		})
+		b.Run(fmt.Sprintf("deepcopy/depth=%d", depth), func(b *testing.B) {
+			benchmarkWork(b, func() error { runtime.DeepCopyJSON(obj); return nil })
+		})
+	}
+}
+
+// nestedSchema has a union of two members at each level; the next level is one of them.
+func nestedSchema(depth int) *apiextensionsinternal.JSONSchemaProps {
+	level := objectOf(nil)
+	for range depth {
+		discriminator := props("string")
+		discriminator.XUnions = &apiextensions.Unions{FieldMembers: map[string]apiextensions.MemberField{
+			"Inner": {Name: "inner"}, "Other": {Name: "other"},
+		}}
+		level = objectOf(map[string]apiextensionsinternal.JSONSchemaProps{
+			"type": discriminator, "inner": level, "other": objectOf(nil),
+		})
+		level.Required = []string{"type"}
+	}
+	return &level
+}
+
+func nested(depth int) map[string]any {
+	level := map[string]any{}
+	for range depth {
+		level = map[string]any{"type": "Inner", "inner": level}
+	}
+	return level
+}
+
+// BenchmarkGates is the cost of gates whose fields the object has not, on update.
+func BenchmarkGates(b *testing.B) {
+	structural := structuralOf(b, routeSchema(b))
+	obj, old := route(), route()
+	for n := 1; n <= maxGates; n *= 2 {
+		plan := fieldgate.Compile(disabledGates(topLevelPaths(n)), structural)
+		b.Run(fmt.Sprintf("gates=%d", n), func(b *testing.B) { benchmarkUnchanged(b, plan, obj, old) })
+	}
+}
+
+// compiled are the things that are made once for a CRD.
+func compiled(tb testing.TB) []struct {
+	name    string
+	compile func() any
+} {
+	tb.Helper()
+	internal := routeSchema(tb)
+	structural := structuralOf(tb, internal)
+	rules := withRules(tb, structural)
+	gates := disabledGates(gatedPaths())
+	return []struct {
+		name    string
+		compile func() any
+	}{
+		{"unions", func() any { return union.Compile(structural, nil) }},
+		{"gates", func() any { return fieldgate.Compile(gates, structural) }},
+		{"unions+gates", func() any {
+			plan := fieldgate.Compile(gates, structural)
+			plan.LearnUnions(structural)
+			return [2]any{plan, union.Compile(structural, plan.DisabledGate)}
+		}},
+		{"cel", func() any { return cel.NewValidator(rules, true, celconfig.PerCallLimit) }},
+		{"structural", func() any { s, _ := structuralschema.NewStructural(internal); return s }},
+		{"schema", func() any { v, _, _ := validation.NewSchemaValidator(internal); return v }},
+	}
+}
+
+// BenchmarkCompile is what is done once for every version of a CRD.
+func BenchmarkCompile(b *testing.B) {
+	for _, c := range compiled(b) {
+		b.Run(c.name, func(b *testing.B) { benchmarkWork(b, func() error { c.compile(); return nil }) })
+	}
+}
+
+// BenchmarkHeld tells how many bytes of heap what was compiled for a CRD holds, as the metric held-B. Times mean
+// nothing here.
+func BenchmarkHeld(b *testing.B) {
+	for _, c := range compiled(b) {
+		b.Run(c.name, func(b *testing.B) {
+			for range b.N {
+				b.ReportMetric(held(c.compile), "held-B")
+			}
+		})
+	}
+}
+
+// held returns the bytes of heap of what was compiled, the mean of a few.
+func held(compile func() any) float64 {
+	const n = 20
+	compile() // what is made once for all CRDs
+	all := make([]any, n)
+	before := liveHeap()
+	for i := range all {
+		all[i] = compile()
+	}
+	after := liveHeap()
+	goruntime.KeepAlive(all)
+	return float64(after-before) / n
+}
+
+func liveHeap() int64 {
+	var stats goruntime.MemStats
+	goruntime.GC()
+	goruntime.GC() // for what pools and finalizers held
+	goruntime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// TestInputsOfScaleBenchmarks keeps the benchmarks honest.
+func TestInputsOfScaleBenchmarks(t *testing.T) {
+	for _, rules := range []int{4, 16} {
+		for _, a := range scaleArms(t, rules) {
+			if err := a.do(); err != nil {
+				t.Errorf("%s, %d rules: %v", a.name, rules, err)
+			}
+		}
+	}
+	schema := routeSchema(t)
+	structural := structuralOf(t, schema)
+	for _, paths := range [][]string{gatedPaths(), topLevelPaths(maxGates)} {
+		if disabled := fieldgate.Compile(disabledGates(paths), structural).DisabledPaths(scope.Everything); len(disabled) != len(paths) {
+			t.Errorf("%d of %d paths are guarded", len(disabled), len(paths))
+		}
+	}
+	deep := nested(16)
+	deepest := deep
+	for deepest["inner"].(map[string]any)["type"] != nil {
+		deepest = deepest["inner"].(map[string]any)
+	}
+	deepest["other"] = map[string]any{}
+	errs, _ := union.Compile(structuralOf(t, nestedSchema(16)), nil).Validate(deep, nil, union.Options{})
+	if len(errs) != 1 {
+		t.Errorf("the union at the bottom is not looked at: %v", errs)
+	}
+}
