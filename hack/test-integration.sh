@@ -9,4 +9,4 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # The go command does not see that a binary changed: no result may come from its cache.
 say "integration tests"
-KUBEBUILDER_ASSETS=${ROOT}/_output/envtest go test -count=1 -timeout 20m ./test/integration/... "$@"
+KUBEBUILDER_ASSETS=${ROOT}/_output/envtest go test -count=1 -parallel 8 -timeout 20m ./test/integration/... "$@"

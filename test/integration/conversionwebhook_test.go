@@ -79,10 +79,19 @@ func (w *conversionWebhook) fail(failure func(to string) error) {
 }
 
 // take returns the conversions since the last call. It waits until there are no more: watch caches convert in their
-// own time.
+// own time, which is longer where other tests run.
 func (w *conversionWebhook) take(t *testing.T) conversions {
 	t.Helper()
-	const quiet = 300 * time.Millisecond
+	return w.takeAfter(time.Second)
+}
+
+// settle waits a little for watch caches, where nothing is counted.
+func (w *conversionWebhook) settle(t *testing.T) {
+	t.Helper()
+	w.takeAfter(300 * time.Millisecond)
+}
+
+func (w *conversionWebhook) takeAfter(quiet time.Duration) conversions {
 	start := time.Now()
 	for {
 		w.mu.Lock()

@@ -87,15 +87,23 @@ func parse[T any](t *testing.T, text string) T {
 	return out
 }
 
-// install creates the CRD and returns a client for its custom resources once they are served.
-func (s *server) install(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) dynamic.ResourceInterface {
+// resource is a client for the custom resources of a CRD, in the version that stands first in it, and the user whose
+// client it is.
+type resource struct {
+	dynamic.ResourceInterface
+	*user
+}
+
+// install creates the CRD and returns a client for its custom resources once they are served: that of a new user, who
+// was also warned of what is wrong with the CRD.
+func (s *server) install(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) resource {
 	t.Helper()
 	ctx := t.Context()
-	if _, err := s.crds.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, crd, metav1.CreateOptions{}); err != nil {
+	client := s.customResources(crd)
+	if _, err := client.crds.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, crd, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.uninstall(t, crd.Name) })
-	client := s.customResources(crd)
 	eventually(t, "the custom resources are served", func(ctx context.Context) (bool, error) {
 		_, err := client.List(ctx, metav1.ListOptions{})
 		if apierrors.IsNotFound(err) {
@@ -106,9 +114,14 @@ func (s *server) install(t *testing.T, crd *apiextensionsv1.CustomResourceDefini
 	return client
 }
 
-func (s *server) customResources(crd *apiextensionsv1.CustomResourceDefinition) dynamic.ResourceInterface {
+// customResources returns a client of a new user.
+func (s *server) customResources(crd *apiextensionsv1.CustomResourceDefinition) resource {
+	return s.newUser().customResources(crd)
+}
+
+func (u *user) customResources(crd *apiextensionsv1.CustomResourceDefinition) resource {
 	gvr := schema.GroupVersionResource{Group: crd.Spec.Group, Version: crd.Spec.Versions[0].Name, Resource: crd.Spec.Names.Plural}
-	return s.dynamic.Resource(gvr).Namespace("default")
+	return resource{ResourceInterface: u.dynamic.Resource(gvr).Namespace("default"), user: u}
 }
 
 func (s *server) uninstall(t *testing.T, name string) {

@@ -5,17 +5,30 @@ package integration
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
+// exampleCRD is held by who uses the CRD of the examples: there can be only one of that name.
+var exampleCRD sync.Mutex
+
+func lockExampleCRD(t *testing.T) {
+	t.Helper()
+	exampleCRD.Lock()
+	t.Cleanup(exampleCRD.Unlock)
+}
+
 // TestExampleLifecycle walks through the life of a field as docs/field-gates.md tells it.
 func TestExampleLifecycle(t *testing.T) {
+	t.Parallel()
+	lockExampleCRD(t)
 	dir := filepath.Join("..", "..", "examples", "field-gates")
 	crontab := filepath.Join(dir, "crontab.yaml")
 	t.Cleanup(func() {
-		shared.kubectl(t, "", "delete", "crd", "crontabs.stable.example.com", "--ignore-not-found", "--wait=false")
+		shared.kubectl(t, "", "delete", "crd", "crontabs.stable.example.com", "--ignore-not-found")
 	})
 	apply := func(manager, file string) string {
 		t.Helper()
@@ -67,6 +80,8 @@ func TestExampleLifecycle(t *testing.T) {
 
 // TestExampleFieldGates is the demo that make run prints, command by command.
 func TestExampleFieldGates(t *testing.T) {
+	t.Parallel()
+	lockExampleCRD(t)
 	dir := filepath.Join("..", "..", "examples", "field-gates")
 	crd, crontab := filepath.Join(dir, "crd.yaml"), filepath.Join(dir, "crontab.yaml")
 	t.Cleanup(func() { shared.kubectl(t, "", "delete", "--ignore-not-found", "-f", crd) })
@@ -91,4 +106,44 @@ func TestExampleFieldGates(t *testing.T) {
 		_, stderr := shared.kubectl(t, "", "apply", "-f", crontab)
 		return !strings.Contains(stderr, "Warning") && replicas() == "3", nil
 	})
+}
+
+// TestExampleUnions (rules U4, U6) applies the examples of docs/unions.md. The first line of an invalid one is its error.
+func TestExampleUnions(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join("..", "..", "examples", "unions")
+	crd := filepath.Join(dir, "crd.yaml")
+	t.Cleanup(func() { shared.kubectl(t, "", "delete", "--ignore-not-found", "-f", crd) })
+
+	if _, stderr := shared.kubectl(t, "", "apply", "-f", crd); stderr != "" {
+		t.Errorf("U2: the CRD draws a warning: %s", stderr)
+	}
+	shared.kubectl(t, "", "wait", "--for=condition=Established", "-f", crd)
+	shared.kubectl(t, "", "apply", "-f", filepath.Join(dir, "backup.yaml"))
+
+	_, stderr := shared.kubectl(t, "", "apply", "--server-side", "--force-conflicts", "--field-manager=operator",
+		"-f", filepath.Join(dir, "switch.yaml"))
+	if want := "Warning: spec.source.git: cleared: spec.source.type changed from \"Git\" to \"S3\"\n"; stderr != want {
+		t.Errorf("V3: kubectl prints %q, want %q", stderr, want)
+	}
+	source, _ := shared.kubectl(t, "", "get", "backup", "wiki", "-o", "jsonpath={.spec.source}")
+	if want := `{"s3":{"bucket":"wiki"},"type":"S3"}`; source != want {
+		t.Errorf("U4: the source is %s, want %s", source, want)
+	}
+
+	invalid, err := filepath.Glob(filepath.Join(dir, "invalid", "*.yaml"))
+	if err != nil || len(invalid) == 0 {
+		t.Fatalf("no invalid examples: %v", err)
+	}
+	for _, file := range invalid {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment, _, _ := strings.Cut(string(text), "\n")
+		want := strings.TrimPrefix(comment, "# ")
+		if _, stderr, err := shared.tryKubectl("", "apply", "-f", file); err == nil || !strings.Contains(stderr, want) {
+			t.Errorf("U6: %s: got %v: %s\nwant %s", filepath.Base(file), err, stderr, want)
+		}
+	}
 }

@@ -37,6 +37,7 @@ func (s *server) metrics(t *testing.T) string {
 }
 
 func TestF1GatesAreInTheHelp(t *testing.T) {
+	t.Parallel()
 	help, err := apiserver("--help")
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +50,7 @@ func TestF1GatesAreInTheHelp(t *testing.T) {
 }
 
 func TestF1GatesAreInTheMetrics(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		server *server
 		want   string
@@ -68,6 +70,7 @@ func TestF1GatesAreInTheMetrics(t *testing.T) {
 }
 
 func TestF1RatchetingNeedsUnions(t *testing.T) {
+	t.Parallel()
 	out, err := apiserver("--feature-gates=APIUnionsRatcheting=true")
 	if err == nil || !strings.Contains(out, "APIUnions") {
 		t.Errorf("the server accepts APIUnionsRatcheting alone: %v, %s", err, out)
@@ -75,6 +78,7 @@ func TestF1RatchetingNeedsUnions(t *testing.T) {
 }
 
 func TestF1AnOlderEmulatedVersionDoesNotHaveTheGates(t *testing.T) {
+	t.Parallel()
 	out, err := apiserver("--emulated-version=1.36", "--feature-gates=CRDFieldLevelVersioning=true")
 	if err == nil || !strings.Contains(out, "CRDFieldLevelVersioning") {
 		t.Errorf("the gate can be set at emulated version 1.36: %v, %s", err, out)
@@ -96,6 +100,7 @@ func TestF1AnOlderEmulatedVersionDoesNotHaveTheGates(t *testing.T) {
 }
 
 func TestVersionIsThatOfTheLine(t *testing.T) {
+	t.Parallel()
 	const version = `v1\.37\.1\+fairlead\.\d+`
 	out, err := apiserver("--version")
 	if err != nil || !regexp.MustCompile(`^Kubernetes `+version+`\n$`).MatchString(out) {

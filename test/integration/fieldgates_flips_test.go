@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// TestG11FlipsUnderLoad flips a gate 50 times while eight writers write and one watcher watches.
+// TestG11FlipsUnderLoad flips a gate 50 times while eight writers write and one watcher watches. It is not parallel: it
+// makes its own load.
 func TestG11FlipsUnderLoad(t *testing.T) {
 	const writersAtOnce, flips = 8, 50
 	s := newSubject(t, newCRD(t, replicasGate))
@@ -39,6 +41,8 @@ func TestG11FlipsUnderLoad(t *testing.T) {
 		flip(t, s.crd, i%2 == 0)
 		time.Sleep(100 * time.Millisecond) // so that writers meet every state, and its change
 	}
+	// A busy machine may end every watch before an event comes; the watcher must not be lost for that.
+	eventually(t, "the watcher sees an event", func(context.Context) (bool, error) { return watched.events.Load() > 0, nil })
 	stop()
 	group.Wait()
 	close(errs)
@@ -54,9 +58,6 @@ func TestG11FlipsUnderLoad(t *testing.T) {
 		if n == 0 {
 			t.Errorf("%s never wrote", name)
 		}
-	}
-	if watched.events == 0 {
-		t.Error("the watcher saw nothing")
 	}
 	// The last flip was to disabled.
 	s.flipReplicas(false)
@@ -85,7 +86,7 @@ func (s subject) keepWriting(ctx context.Context, name string, errs chan<- error
 
 // watcher watches as informers do: when a watch ends, it lists and watches again.
 type watcher struct {
-	events int
+	events atomic.Int64
 }
 
 func (w *watcher) run(ctx context.Context, s subject, errs chan<- error) {
@@ -111,7 +112,7 @@ func (w *watcher) watch(ctx context.Context, s subject, resourceVersion string) 
 		if event.Type == watch.Error {
 			return apierrors.FromObject(event.Object)
 		}
-		w.events++
+		w.events.Add(1)
 	}
 	return nil
 }

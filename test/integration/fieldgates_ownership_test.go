@@ -38,7 +38,7 @@ var replicasField = []string{"f:spec", "f:replicas"}
 // apply applies the object "a".
 func (s subject) apply(manager, spec string, force bool) (*unstructured.Unstructured, error) {
 	s.Helper()
-	shared.warnings.take()
+	s.takeWarnings()
 	return s.client.Apply(s.Context(), "a", cronTab(s.T, s.crd, "a", spec), metav1.ApplyOptions{FieldManager: manager, Force: force})
 }
 
@@ -60,12 +60,13 @@ func (s subject) wantOwners(u *unstructured.Unstructured, want ...string) {
 
 func (s subject) wantWarnings(want ...string) {
 	s.Helper()
-	if diff := cmp.Diff(want, shared.warnings.take()); diff != "" {
+	if diff := cmp.Diff(want, s.takeWarnings()); diff != "" {
 		s.Errorf("G10: warnings (-want +got):\n%s", diff)
 	}
 }
 
 func TestG7AFirstApplyOfADisabledFieldDoesNotOwnIt(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
 	u := s.mustApply("alice", `{image: i, replicas: 3}`, false)
 	s.wantWarnings(droppedReplicas)
@@ -82,6 +83,7 @@ func TestG7AFirstApplyOfADisabledFieldDoesNotOwnIt(t *testing.T) {
 }
 
 func TestG7OwnershipLapsesWithTheOwnersNextWrite(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
 	s.flipReplicas(true)
 	s.wantOwners(s.mustApply("alice", `{image: i, replicas: 3}`, false), "alice")
@@ -112,6 +114,7 @@ func TestG7OwnershipLapsesWithTheOwnersNextWrite(t *testing.T) {
 }
 
 func TestG7LeavingOutAnOwnedFieldDoesNotRemoveIt(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
 	s.flipReplicas(true)
 	s.mustApply("alice", `{image: i, replicas: 3}`, false)
@@ -128,6 +131,7 @@ func TestG7LeavingOutAnOwnedFieldDoesNotRemoveIt(t *testing.T) {
 }
 
 func TestG7ADisabledFieldRaisesNoConflict(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
 	s.flipReplicas(true)
 	s.mustApply("alice", `{image: i, replicas: 3}`, false)
@@ -153,6 +157,7 @@ func TestG7ADisabledFieldRaisesNoConflict(t *testing.T) {
 }
 
 func TestG7AnUpdateByAControllerOwnsNothingThatItDidNotChange(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
 	s.flipReplicas(true)
 	s.mustApply("alice", `{image: i, replicas: 3}`, false)
@@ -171,6 +176,7 @@ func TestG7AnUpdateByAControllerOwnsNothingThatItDidNotChange(t *testing.T) {
 }
 
 func TestG7ThroughListItems(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, newCRD(t, `featureGates: [{name: Size, preRelease: alpha, enabled: true, fieldPaths: ['.spec.containers[*].size']}]`))
 	field := []string{"f:spec", "f:containers", `k:{"name":"a"}`, "f:size"}
 	u := s.mustApply("alice", `{containers: [{name: a, size: 1}]}`, false)
@@ -192,6 +198,7 @@ func TestG7ThroughListItems(t *testing.T) {
 }
 
 func TestG7ScaleOwnsNothingThatItDidNotChange(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, scalable(t))
 	s.flipReplicas(true)
 	s.mustApply("alice", `{replicas: 3}`, false)

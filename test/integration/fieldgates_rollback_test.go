@@ -25,6 +25,7 @@ func stockBinary(t *testing.T) string {
 
 // TestF5RollbackToAStockServer is what docs/field-gates.md says of it.
 func TestF5RollbackToAStockServer(t *testing.T) {
+	t.Parallel()
 	s := startFor(t, options{featureGates: allGates})
 	ours := s.env.ControlPlane.GetAPIServer().Path
 	ctx := t.Context()

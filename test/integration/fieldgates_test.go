@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
@@ -25,17 +24,18 @@ import (
 const droppedReplicas = `.spec.replicas: dropped: feature gate "ReplicasFeatureGate" is disabled`
 
 // create creates an object and returns what the server answers and warns.
-func create(t *testing.T, client dynamic.ResourceInterface, u *unstructured.Unstructured, opts metav1.CreateOptions) (*unstructured.Unstructured, []string) {
+func create(t *testing.T, client resource, u *unstructured.Unstructured, opts metav1.CreateOptions) (*unstructured.Unstructured, []string) {
 	t.Helper()
-	shared.warnings.take()
+	client.warnings.take()
 	created, err := client.Create(t.Context(), u, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return created, shared.warnings.take()
+	return created, client.warnings.take()
 }
 
 func TestG2CreateWithADisabledGateDropsTheField(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, replicasGate)
 	client := shared.install(t, crd)
 
@@ -59,6 +59,7 @@ func TestG2CreateWithADisabledGateDropsTheField(t *testing.T) {
 }
 
 func TestG2CreateOfEveryKind(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, gates, spec, want string
 		warnings                []string
@@ -109,6 +110,7 @@ func TestG2CreateOfEveryKind(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			crd := newCRD(t, tc.gates)
 			client := shared.install(t, crd)
 			created, warnings := create(t, client, cronTab(t, crd, "a", tc.spec), metav1.CreateOptions{})
@@ -123,14 +125,15 @@ func TestG2CreateOfEveryKind(t *testing.T) {
 }
 
 func TestG2ServerSideApplyThatCreates(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, replicasGate)
 	client := shared.install(t, crd)
-	shared.warnings.take()
+	client.warnings.take()
 	applied, err := client.Apply(t.Context(), "a", cronTab(t, crd, "a", `{image: i, replicas: 3}`), metav1.ApplyOptions{FieldManager: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{droppedReplicas}, shared.warnings.take()); diff != "" {
+	if diff := cmp.Diff([]string{droppedReplicas}, client.warnings.take()); diff != "" {
 		t.Errorf("G10: warnings (-want +got):\n%s", diff)
 	}
 	if got := specOf(t, applied); got != "image: i" {
@@ -139,13 +142,14 @@ func TestG2ServerSideApplyThatCreates(t *testing.T) {
 }
 
 func TestG10ARefusedCreateDrawsNoWarning(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, replicasGate)
 	client := shared.install(t, crd)
-	shared.warnings.take()
+	client.warnings.take()
 	if _, err := client.Create(t.Context(), cronTab(t, crd, "a", `{image: 5, replicas: 3}`), metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
 		t.Fatalf("the object of the wrong type was not refused: %v", err)
 	}
-	if warnings := shared.warnings.take(); warnings != nil {
+	if warnings := client.warnings.take(); warnings != nil {
 		t.Errorf("warnings: %q", warnings)
 	}
 
@@ -154,12 +158,13 @@ func TestG10ARefusedCreateDrawsNoWarning(t *testing.T) {
 	if _, err := client.Create(t.Context(), cronTab(t, crd, "taken", `{replicas: 3}`), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		t.Fatalf("the second object of a name was not refused: %v", err)
 	}
-	if warnings := shared.warnings.take(); warnings != nil {
+	if warnings := client.warnings.take(); warnings != nil {
 		t.Errorf("warnings: %q", warnings)
 	}
 }
 
 func TestG1ADroppedFieldIsNotValidated(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, replicasGate)
 	client := shared.install(t, crd)
 	created, warnings := create(t, client, cronTab(t, crd, "a", `{image: i, replicas: -1}`), metav1.CreateOptions{})
@@ -169,6 +174,7 @@ func TestG1ADroppedFieldIsNotValidated(t *testing.T) {
 }
 
 func TestG13DryRunAnswersWhatTheCreateWould(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, replicasGate)
 	client := shared.install(t, crd)
 	created, warnings := create(t, client, cronTab(t, crd, "a", `{image: i, replicas: 3}`), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -184,6 +190,7 @@ func TestG13DryRunAnswersWhatTheCreateWould(t *testing.T) {
 }
 
 func TestG11AFlipTakesEffectWithoutARestartAndRewritesNothing(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, replicasGate)
 	client := shared.install(t, crd)
 	before, _ := create(t, client, cronTab(t, crd, "before", `{image: i, replicas: 3}`), metav1.CreateOptions{})
@@ -223,6 +230,7 @@ func flip(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, enabled b
 }
 
 func TestC4ToC6BrokenGatesAreRefusedAtTheirPath(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ name, gates, want string }{
 		{"C4: no name", `featureGates: [{preRelease: alpha, fieldPaths: [.spec.replicas]}]`, `spec.customFeatureGates.featureGates[0].name: Required value`},
 		{"C4: unknown preRelease", `featureGates: [{name: A, preRelease: gamma, fieldPaths: [.spec.replicas]}]`, `spec.customFeatureGates.featureGates[0].preRelease: Unsupported value: "gamma"`},
@@ -243,13 +251,13 @@ func TestC4ToC6BrokenGatesAreRefusedAtTheirPath(t *testing.T) {
 }
 
 func TestC7WarningsOnTheCRD(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, `featureGates: [{name: G, preRelease: stable, enabled: false, fieldPaths: [.spec.replicas]}, {name: Gone, enabled: true}]`)
 	crd.Spec.Versions[0].Subresources = &apiextensionsv1.CustomResourceSubresources{
 		Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas"},
 	}
-	shared.warnings.take()
-	shared.install(t, crd)
-	warnings := strings.Join(shared.warnings.take(), "\n")
+	client := shared.install(t, crd)
+	warnings := strings.Join(client.warnings.take(), "\n")
 	for _, want := range []string{
 		`spec.customFeatureGates.featureGates[0].enabled: has no effect: feature gate "G" is stable`,
 		`spec.customFeatureGates.featureGates[1]: `,
@@ -261,16 +269,17 @@ func TestC7WarningsOnTheCRD(t *testing.T) {
 
 	// A write that does not introduce them is not warned about them.
 	patch := `{"metadata": {"labels": {"a": "b"}}}`
-	if _, err := shared.crds.ApiextensionsV1().CustomResourceDefinitions().Patch(t.Context(), crd.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+	if _, err := client.crds.ApiextensionsV1().CustomResourceDefinitions().Patch(t.Context(), crd.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if warnings := shared.warnings.take(); warnings != nil {
+	if warnings := client.warnings.take(); warnings != nil {
 		t.Errorf("warnings again: %q", warnings)
 	}
 }
 
 // TestC2AuthorAndAdministratorDoNotClobberEachOther is scenario 1 of KEP-2608.
 func TestC2AuthorAndAdministratorDoNotClobberEachOther(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, replicasGate)
 	crd.APIVersion, crd.Kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 	t.Cleanup(func() { shared.uninstall(t, crd.Name) })
@@ -320,6 +329,7 @@ func TestC2AuthorAndAdministratorDoNotClobberEachOther(t *testing.T) {
 }
 
 func TestC2ExplainShowsEveryField(t *testing.T) {
+	t.Parallel()
 	stdout, _ := shared.kubectl(t, "", "explain", "crd.spec.customFeatureGates", "--recursive")
 	for _, field := range []string{"component", "featureGates", "name", "enabled", "default", "preRelease", "fieldDeprecationWarning", "fieldPaths"} {
 		if !strings.Contains(stdout, "\n  "+field+"\t<") && !strings.Contains(stdout, "\n    "+field+"\t<") {
@@ -334,6 +344,7 @@ func TestC2ExplainShowsEveryField(t *testing.T) {
 
 // TestC3EveryEncodingOfARequest is rule C3 over the wire; CBOR is not served to clients of CRDs by default.
 func TestC3EveryEncodingOfARequest(t *testing.T) {
+	t.Parallel()
 	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf, runtime.ContentTypeYAML} {
 		t.Run(contentType, func(t *testing.T) {
 			config := rest.CopyConfig(shared.config)
@@ -360,6 +371,7 @@ func TestC3EveryEncodingOfARequest(t *testing.T) {
 
 // TestF4OffOnOff restarts one server over one etcd.
 func TestF4OffOnOff(t *testing.T) {
+	t.Parallel()
 	s := startFor(t, options{})
 	ctx := t.Context()
 	crds := func() interface {

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,7 @@ properties:
 
 // TestG8DefaultsOfDisabledFieldsDoNotApply looks at the stored bytes as well.
 func TestG8DefaultsOfDisabledFieldsDoNotApply(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, replicasGate)
 	crd.Spec.Versions[0].Schema.OpenAPIV3Schema = parse[*apiextensionsv1.JSONSchemaProps](t, defaultsSchema)
 	s := newSubject(t, crd)
@@ -101,6 +103,7 @@ func (s subject) stored(name string) string {
 }
 
 func TestG12OpenAPIPublishesTheGates(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, `{component: istio, featureGates: [{name: G, preRelease: alpha, fieldPaths: [.spec.foo]}, {name: Below, preRelease: beta, fieldPaths: [.spec.foo.qux]}]}`)
 	s := newSubject(t, crd)
 	client, err := discovery.NewDiscoveryClientForConfig(shared.config)
@@ -153,6 +156,7 @@ func TestG12OpenAPIPublishesTheGates(t *testing.T) {
 }
 
 func TestV1Metrics(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, `
 component: istio
 featureGates:
@@ -201,6 +205,7 @@ featureGates:
 }
 
 func TestV2AuditAnnotations(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
 	if err := os.WriteFile(policy, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, resources: [{group: \"*\"}]}]\n"), 0o600); err != nil {
@@ -214,10 +219,29 @@ func TestV2AuditAnnotations(t *testing.T) {
 	if _, err := client.Create(t.Context(), cronTab(t, crd, "audited", `{image: i, replicas: 3, foo: {}}`), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{
+	gates := map[string]string{
 		"featuregates.apiextensions.k8s.io/dropped":    ".spec.replicas (istio/Replicas),.spec.foo (istio/Replicas)",
 		"featuregates.apiextensions.k8s.io/deprecated": ".spec.image (istio/Old)",
 	}
+	if diff := cmp.Diff(gates, auditAnnotations(t, log, "create", "audited")); diff != "" {
+		t.Errorf("of feature gates (-want +got):\n%s", diff)
+	}
+
+	crd = newUnionsCRD(t)
+	o := object{subject{T: t, crd: crd, client: server.install(t, crd)}, "switched"}
+	o.create(`{source: {type: Git, git: {}, proxy: HTTP, http: h}, map: {a: {type: Git, git: {}}}}`)
+	if err := o.merge("m", `{source: {type: S3, proxy: null}, map: {a: {type: None}}}`); err != nil {
+		t.Fatal(err)
+	}
+	unions := map[string]string{"unions.apiextensions.k8s.io/cleared": "spec.map.a.git,spec.source.http,spec.source.git"}
+	if diff := cmp.Diff(unions, auditAnnotations(t, log, "patch", "switched")); diff != "" {
+		t.Errorf("of unions (-want +got):\n%s", diff)
+	}
+}
+
+// auditAnnotations waits for the event of a request, and returns fairlead's annotations.
+func auditAnnotations(t *testing.T, log, verb, name string) map[string]string {
+	t.Helper()
 	var got map[string]string
 	eventually(t, "the event is logged", func(context.Context) (bool, error) {
 		file, err := os.Open(log)
@@ -232,19 +256,16 @@ func TestV2AuditAnnotations(t *testing.T) {
 			if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 				return false, err
 			}
-			if event.Verb == "create" && event.ObjectRef.Resource == "crontabs" && event.Stage == "ResponseComplete" {
+			isIt := event.Verb == verb && event.ObjectRef.Resource == "crontabs" && event.Stage == "ResponseComplete"
+			if isIt && (verb == "create" || event.ObjectRef.Name == name) {
 				got = event.Annotations
 				return true, nil
 			}
 		}
 		return false, lines.Err()
 	})
-	for key := range got {
-		if !strings.HasPrefix(key, "featuregates.") {
-			delete(got, key)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
-	}
+	maps.DeleteFunc(got, func(key, _ string) bool {
+		return !strings.HasPrefix(key, "featuregates.") && !strings.HasPrefix(key, "unions.")
+	})
+	return got
 }

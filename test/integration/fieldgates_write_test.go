@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,17 +18,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
 )
 
 const keptReplicas = `.spec.replicas: not updated: feature gate "ReplicasFeatureGate" is disabled`
 
-// subject is a custom resource under test: its CRD, whose first gate the test flips, and its client.
+// subject is a custom resource under test: its CRD, whose first gate the test flips, and its client. Subjects do not
+// see each other's warnings, so tests of them may run in parallel.
 type subject struct {
 	*testing.T
 	crd    *apiextensionsv1.CustomResourceDefinition
-	client dynamic.ResourceInterface
+	client resource
 }
 
 func newSubject(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) subject {
@@ -35,29 +37,38 @@ func newSubject(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) sub
 	return subject{T: t, crd: crd, client: shared.install(t, crd)}
 }
 
+// takeWarnings returns the warnings that the subject's client and kubectl got since the last call.
+func (s subject) takeWarnings() []string {
+	return s.client.warnings.take()
+}
+
 // flip switches the CRD's gates and waits until that has an effect: a dry-run create of probe then has the fields that
 // want tells (YAML).
 func (s subject) flip(enabled map[string]bool, probe, want string) {
 	s.Helper()
-	crds := shared.crds.ApiextensionsV1().CustomResourceDefinitions()
-	crd, err := crds.Get(s.Context(), s.crd.Name, metav1.GetOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
-	for i := range crd.Spec.CustomFeatureGates.FeatureGates {
-		gate := &crd.Spec.CustomFeatureGates.FeatureGates[i]
-		if on, ok := enabled[gate.Name]; ok {
-			gate.Enabled = &on
+	crds := s.client.crds.ApiextensionsV1().CustomResourceDefinitions()
+	// The server's own controllers write the status of a CRD while it is new.
+	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		crd, err := crds.Get(s.Context(), s.crd.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
 		}
-	}
-	if _, err := crds.Update(s.Context(), crd, metav1.UpdateOptions{}); err != nil {
+		for i := range crd.Spec.CustomFeatureGates.FeatureGates {
+			gate := &crd.Spec.CustomFeatureGates.FeatureGates[i]
+			if on, ok := enabled[gate.Name]; ok {
+				gate.Enabled = &on
+			}
+		}
+		_, err = crds.Update(s.Context(), crd, metav1.UpdateOptions{})
+		return err
+	}); err != nil {
 		s.Fatal(err)
 	}
 	eventually(s.T, "the flip takes effect", func(ctx context.Context) (bool, error) {
 		u, err := s.client.Create(ctx, cronTab(s.T, s.crd, "flip-probe", probe), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && specOf(s.T, u) == want, err
 	})
-	shared.warnings.take()
+	s.takeWarnings()
 }
 
 func (s subject) flipReplicas(on bool) {
@@ -131,8 +142,7 @@ var writers = []writer{
 		if err := os.WriteFile(edited, manifest, 0o600); err != nil {
 			return err
 		}
-		s.Setenv("KUBE_EDITOR", "cp "+edited)
-		_, stderr, err := shared.tryKubectl("", "edit", s.crd.Name, name)
+		_, stderr, err := s.client.server.kubectlIn([]string{"KUBE_EDITOR=cp " + edited}, "", "edit", s.crd.Name, name)
 		return s.noteWarnings(stderr, err)
 	}},
 	{name: "kubectl apply", apply: true, write: func(s subject, name, spec string) error {
@@ -148,7 +158,7 @@ func (s subject) kubectlWith(name, spec string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	_, stderr, err := shared.tryKubectl(string(manifest), append(args, "-f", "-")...)
+	_, stderr, err := s.client.server.tryKubectl(string(manifest), append(args, "-f", "-")...)
 	return s.noteWarnings(stderr, err)
 }
 
@@ -160,7 +170,7 @@ func (s subject) noteWarnings(stderr string, err error) error {
 	for _, line := range strings.Split(stderr, "\n") {
 		// kubectl apply complains of objects that it did not make itself.
 		if text, ok := strings.CutPrefix(line, "Warning: "); ok && !strings.Contains(text, "last-applied-configuration") {
-			shared.warnings.HandleWarningHeaderWithContext(s.Context(), 299, "", text)
+			s.client.warnings.HandleWarningHeaderWithContext(s.Context(), 299, "", text)
 		}
 	}
 	return nil
@@ -168,6 +178,7 @@ func (s subject) noteWarnings(stderr string, err error) error {
 
 // TestG2EveryWriteObeysTheTable is the table of G2, through every way to write.
 func TestG2EveryWriteObeysTheTable(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
 	for _, w := range writers {
 		for _, row := range []struct {
@@ -187,7 +198,7 @@ func TestG2EveryWriteObeysTheTable(t *testing.T) {
 				name := s.persisted(row.old)
 				s.flipReplicas(row.enabled)
 				s.write(w, name, row.new)
-				if diff := cmp.Diff(row.warnings, shared.warnings.take()); diff != "" {
+				if diff := cmp.Diff(row.warnings, s.takeWarnings()); diff != "" {
 					t.Errorf("G10: warnings (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(row.want, specOf(t, s.get(name))); diff != "" {
@@ -203,7 +214,7 @@ func TestG2EveryWriteObeysTheTable(t *testing.T) {
 			name := s.persisted(`{image: a, replicas: 3}`)
 			s.flipReplicas(false)
 			s.write(w, name, `{image: b}`)
-			if diff := cmp.Diff([]string{keptReplicas}, shared.warnings.take()); diff != "" {
+			if diff := cmp.Diff([]string{keptReplicas}, s.takeWarnings()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff("image: b\nreplicas: 3", specOf(t, s.get(name))); diff != "" {
@@ -219,14 +230,13 @@ func (s subject) in(t *testing.T) subject {
 	return s
 }
 
-var objects int
+var objects atomic.Int64
 
 // persisted creates an object while all gates are on, and returns its name.
 func (s subject) persisted(spec string) string {
 	s.Helper()
 	s.flipReplicas(true)
-	objects++
-	name := fmt.Sprintf("object-%d", objects)
+	name := fmt.Sprintf("object-%d", objects.Add(1))
 	if _, err := s.client.Create(s.Context(), cronTab(s.T, s.crd, name, spec), metav1.CreateOptions{FieldManager: "creator"}); err != nil {
 		s.Fatal(err)
 	}
@@ -235,7 +245,7 @@ func (s subject) persisted(spec string) string {
 
 func (s subject) write(w writer, name, spec string) {
 	s.Helper()
-	shared.warnings.take()
+	s.takeWarnings()
 	if err := w.write(s, name, spec); err != nil {
 		s.Fatal(err)
 	}
@@ -243,6 +253,7 @@ func (s subject) write(w writer, name, spec string) {
 
 // TestG2TheNestedTable is the table of KEP-2608 for .spec.foo and .spec.foo.qux, through every way to write.
 func TestG2TheNestedTable(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, newCRD(t, `
 featureGates:
 - {name: FooFeatureGate, preRelease: alpha, fieldPaths: [.spec.foo]}
@@ -304,6 +315,7 @@ featureGates:
 }
 
 func TestG6AnIgnoredWriteIsNoWrite(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
 	for _, w := range writers {
 		t.Run(w.name, func(t *testing.T) {
@@ -345,6 +357,7 @@ func TestG6AnIgnoredWriteIsNoWrite(t *testing.T) {
 }
 
 func TestG4AndG5ThroughListsAndParents(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, newCRD(t, `
 featureGates:
 - {name: Size, preRelease: alpha, enabled: true, fieldPaths: ['.spec.containers[*].size']}
@@ -359,12 +372,13 @@ featureGates:
 	if diff := cmp.Diff(want, specOf(t, s.get("a"))); diff != "" {
 		t.Errorf("reordered, inserted, removed (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{`.spec.containers[*].size: not updated: feature gate "Size" is disabled`}, shared.warnings.take()); diff != "" {
+	if diff := cmp.Diff([]string{`.spec.containers[*].size: not updated: feature gate "Size" is disabled`}, s.takeWarnings()); diff != "" {
 		t.Errorf("G10: one warning per path, kept before dropped; none for foo, which went with its guarded field (-want +got):\n%s", diff)
 	}
 }
 
 func TestG9StatusWritesObeyGatesOnStatus(t *testing.T) {
+	t.Parallel()
 	crd := newCRD(t, `
 featureGates:
 - {name: Replicas, preRelease: alpha, fieldPaths: [.spec.replicas]}
@@ -377,7 +391,7 @@ featureGates:
 	create(t, s.client, cronTab(t, crd, "a", `{image: i}`), metav1.CreateOptions{})
 	status := func(text string) string {
 		t.Helper()
-		shared.warnings.take()
+		s.takeWarnings()
 		u := s.get("a")
 		u.Object["status"] = parse[map[string]any](t, text)
 		updated, err := s.client.UpdateStatus(t.Context(), u, metav1.UpdateOptions{})
@@ -397,7 +411,7 @@ featureGates:
 	if diff := cmp.Diff("phase: z\nready: 1", status(`{ready: 2, phase: z}`)); diff != "" {
 		t.Errorf("disabled (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{`.status.ready: not updated: feature gate "Ready" is disabled`}, shared.warnings.take()); diff != "" {
+	if diff := cmp.Diff([]string{`.status.ready: not updated: feature gate "Ready" is disabled`}, s.takeWarnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	// A write of the resource does not write status, and a gate on status says nothing of it.
@@ -407,7 +421,7 @@ featureGates:
 	if _, err := s.client.Update(t.Context(), u, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if warnings := shared.warnings.take(); warnings != nil {
+	if warnings := s.takeWarnings(); warnings != nil {
 		t.Errorf("warnings %q", warnings)
 	}
 }
@@ -424,11 +438,12 @@ func scalable(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 }
 
 func TestG9ScaleIsAnUpdateLikeAnyOther(t *testing.T) {
+	t.Parallel()
 	s := newSubject(t, scalable(t))
 	name := s.persisted(`{replicas: 3}`)
 	s.flipReplicas(false)
 	before := s.get(name)
-	_, stderr := shared.kubectl(t, "", "scale", s.crd.Name, name, "--replicas=5")
+	_, stderr := s.client.server.kubectl(t, "", "scale", s.crd.Name, name, "--replicas=5")
 	if want := "Warning: " + keptReplicas; !strings.Contains(stderr, want) {
 		t.Errorf("kubectl scale prints %q", stderr)
 	}

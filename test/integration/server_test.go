@@ -21,14 +21,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// server is a running kube-apiserver with clients as its administrator.
+// server is a running kube-apiserver with clients as its administrator. Tests share it: their own warnings go to a user
+// of their own.
 type server struct {
 	env        *envtest.Environment
 	config     *rest.Config
-	dynamic    dynamic.Interface
 	crds       apiextensionsclient.Interface
 	kubeconfig string
-	warnings   *warningLog
 }
 
 // options of a server; the zero value is a server with fairlead's gates at their defaults.
@@ -56,17 +55,14 @@ func start(opts options) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{env: env, config: config, warnings: &warningLog{}}
+	s := &server{env: env, config: config}
 	return s, s.connect()
 }
 
 func (s *server) connect() error {
-	s.config.WarningHandlerWithContext = s.warnings
+	s.config.WarningHandlerWithContext = rest.NoWarnings{}
 	s.config.QPS, s.config.Burst = -1, -1
 	var err error
-	if s.dynamic, err = dynamic.NewForConfig(s.config); err != nil {
-		return err
-	}
 	if s.crds, err = apiextensionsclient.NewForConfig(s.config); err != nil {
 		return err
 	}
@@ -96,6 +92,25 @@ func startFor(t *testing.T, opts options) *server {
 		}
 	})
 	return s
+}
+
+// user is an administrator of a server with clients of his own, and with a log of the warnings that the server sent to
+// those clients and to no others. So tests that use one server do not see each other's warnings.
+type user struct {
+	server   *server
+	dynamic  dynamic.Interface
+	crds     apiextensionsclient.Interface
+	warnings *warningLog
+}
+
+func (s *server) newUser() *user {
+	u := &user{server: s, warnings: &warningLog{}}
+	config := rest.CopyConfig(s.config)
+	config.WarningHandlerWithContext = u.warnings
+	// They fail on a bad configuration only, and connect made clients of this one.
+	u.dynamic = dynamic.NewForConfigOrDie(config)
+	u.crds = apiextensionsclient.NewForConfigOrDie(config)
+	return u
 }
 
 // warningLog collects the warnings that the server sends, as a user would see them.
@@ -133,8 +148,14 @@ func (s *server) kubectl(t *testing.T, stdin string, args ...string) (stdout, st
 }
 
 func (s *server) tryKubectl(stdin string, args ...string) (stdout, stderr string, err error) {
+	return s.kubectlIn(nil, stdin, args...)
+}
+
+// kubectlIn is tryKubectl with more in the environment; t.Setenv would change that of other tests as well.
+func (s *server) kubectlIn(env []string, stdin string, args ...string) (stdout, stderr string, err error) {
 	cmd := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), append([]string{"--kubeconfig", s.kubeconfig}, args...)...)
 	var out, errs bytes.Buffer
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
 	err = cmd.Run()
 	return out.String(), errs.String(), err
