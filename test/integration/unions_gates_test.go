@@ -20,10 +20,10 @@ func newGatedUnion(t *testing.T, paths string) subject {
 	return newSubject(t, crd)
 }
 
-// flipS3 switches the gate; probe is a spec that the gate changes.
-func (s subject) flipS3(on bool, probe, enabled, disabled string) {
+// flipS3 switches the gate; disabled is what it makes of s3Probe then.
+func (s subject) flipS3(on bool, disabled string) {
 	s.Helper()
-	s.flip(map[string]bool{"S3": on}, probe, map[bool]string{true: enabled, false: disabled}[on])
+	s.flip(map[string]bool{"S3": on}, s3Probe, map[bool]string{true: s3Enabled, false: disabled}[on])
 }
 
 const (
@@ -44,11 +44,11 @@ func TestU9AMemberBehindAGate(t *testing.T) {
 		for _, w := range writers {
 			t.Run(map[bool]string{true: "enabled", false: "disabled"}[enabled]+" by "+w.name, func(t *testing.T) {
 				s := s.in(t)
-				s.flipS3(true, s3Probe, s3Enabled, s3Disabled)
+				s.flipS3(true, s3Disabled)
 				persisted, absent := s.object(t), s.object(t)
 				persisted.create(s3)
 				absent.create(git)
-				s.flipS3(enabled, s3Probe, s3Enabled, s3Disabled)
+				s.flipS3(enabled, s3Disabled)
 				write := func(o object, spec string) {
 					t.Helper()
 					if err := w.write(o.subject, o.name, spec); err != nil {
@@ -98,7 +98,7 @@ func TestU9TheRequestLeavesTheMemberOut(t *testing.T) {
 	s := newGatedUnion(t, "[.spec.source.s3]")
 	o := s.object(t)
 	o.create(s3Probe)
-	s.flipS3(false, s3Probe, s3Enabled, s3Disabled)
+	s.flipS3(false, s3Disabled)
 	// While the union stays it is one.
 	if err := o.merge("m", `{source: {s3: null}}`); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestU9AGateAroundTheUnion(t *testing.T) {
 	s := newGatedUnion(t, "[.spec.source]")
 	o := s.object(t)
 	o.apply("author", `{image: i, source: {type: Git, git: {url: u}}}`)
-	s.flipS3(false, s3Probe, s3Enabled, "{}")
+	s.flipS3(false, "{}")
 	if err := o.merge("m", `{source: {type: S3}}`); err != nil {
 		t.Fatal(err)
 	}

@@ -41,9 +41,10 @@ func (o object) update(manager, spec string) {
 	}
 }
 
-// conflicts expects an apply to conflict with a manager about a field.
-func (o object) conflicts(err error, manager, field string) {
+// conflicts expects an apply to conflict with a manager about the discriminator.
+func (o object) conflicts(err error, manager string) {
 	o.Helper()
+	const field = ".spec.source.type"
 	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), manager) || !strings.Contains(err.Error(), field) {
 		o.Errorf("want a conflict with %q about %s, got: %v", manager, field, err)
 	}
@@ -130,7 +131,7 @@ func TestU8TwoAppliers(t *testing.T) {
 	o := newSubject(t, newUnionsCRD(t)).object(t)
 	const gits, s3s = `{image: i, source: {type: Git, git: {url: u}}}`, `{source: {type: S3, s3: {bucket: b}}}`
 	o.apply("author", gits)
-	o.conflicts(o.tryApply("other", s3s, false), "author", ".spec.source.type")
+	o.conflicts(o.tryApply("other", s3s, false), "author")
 	if err := o.tryApply("other", s3s, true); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestU8TwoAppliers(t *testing.T) {
 	o.owns("author", "spec.image")
 	o.owns("other", "spec.source.type", "spec.source.s3.bucket")
 
-	o.conflicts(o.tryApply("author", gits, false), "other", ".spec.source.type")
+	o.conflicts(o.tryApply("author", gits, false), "other")
 	if err := o.tryApply("author", gits, true); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func TestU8AControllerThatOwnsNothing(t *testing.T) {
 	o.warned(`spec.source.git: cleared: spec.source.type changed from "Git" to "S3"`)
 	o.owns("author")
 	o.owns("controller", "spec.source.type", "spec.source.s3.bucket")
-	o.conflicts(o.tryApply("author", gits, false), "controller", ".spec.source.type")
+	o.conflicts(o.tryApply("author", gits, false), "controller")
 	if err := o.tryApply("author", gits, true); err != nil {
 		t.Fatal(err)
 	}
@@ -263,6 +264,6 @@ func TestU8OtherVersions(t *testing.T) {
 	o.warned(`spec.source.git: cleared: spec.source.type changed from "Git" to "S3"`)
 	o.owns("author", "spec.image")
 	o.owns("other", "spec.source.type")
-	v2.conflicts(v2.tryApply("author", `{image: i, source: {type: Git, git: {url: u}}}`, false), "other", ".spec.source.type")
+	v2.conflicts(v2.tryApply("author", `{image: i, source: {type: Git, git: {url: u}}}`, false), "other")
 	v2.isNow(`{image: i, source: {type: S3}}`)
 }

@@ -27,11 +27,11 @@ func TestU12AnyStorageMayNormalize(t *testing.T) {
 		}
 	}
 	called := false
-	NormalizerOf(normalizer(func(_ context.Context, obj, _ runtime.Object) (runtime.Object, error) {
+	normalize := NormalizerOf(normalizer(func(_ context.Context, obj, _ runtime.Object) (runtime.Object, error) {
 		called = true
 		return obj, nil
-	}))(t.Context(), nil, nil)
-	if !called {
+	}))
+	if _, err := normalize(t.Context(), nil, nil); err != nil || !called {
 		t.Error("the storage's normalizer is not called")
 	}
 }
