@@ -57,6 +57,10 @@ Try it from another terminal, at the root of the repository%[4]s:
   %[3]s apply -f examples/field-gates/crd.yaml
   %[3]s apply -f examples/field-gates/crontab.yaml
   %[3]s patch crd crontabs.stable.example.com --type=json -p '[{"op":"add","path":"/spec/customFeatureGates/featureGates/0/enabled","value":true}]' && %[3]s apply -f examples/field-gates/crontab.yaml
+
+  %[3]s apply -f examples/unions/crd.yaml
+  %[3]s apply -f examples/unions/backup.yaml
+  %[3]s patch backup wiki --type=merge --patch-file examples/unions/switch.yaml
 `, s.shown(s.kubeconfig()), s.shown(s.log()), kubectl, hint)
 }
 

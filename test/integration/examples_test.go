@@ -119,16 +119,27 @@ func TestExampleUnions(t *testing.T) {
 		t.Errorf("U2: the CRD draws a warning: %s", stderr)
 	}
 	shared.kubectl(t, "", "wait", "--for=condition=Established", "-f", crd)
-	shared.kubectl(t, "", "apply", "-f", filepath.Join(dir, "backup.yaml"))
-
-	_, stderr := shared.kubectl(t, "", "apply", "--server-side", "--force-conflicts", "--field-manager=operator",
-		"-f", filepath.Join(dir, "switch.yaml"))
-	if want := "Warning: spec.source.git: cleared: spec.source.type changed from \"Git\" to \"S3\"\n"; stderr != want {
-		t.Errorf("V3: kubectl prints %q, want %q", stderr, want)
-	}
-	source, _ := shared.kubectl(t, "", "get", "backup", "wiki", "-o", "jsonpath={.spec.source}")
-	if want := `{"s3":{"bucket":"wiki"},"type":"S3"}`; source != want {
-		t.Errorf("U4: the source is %s, want %s", source, want)
+	backup, switched := filepath.Join(dir, "backup.yaml"), filepath.Join(dir, "switch.yaml")
+	for name, commands := range map[string][2][]string{
+		"as make run prints it": {
+			{"apply", "-f", backup},
+			{"patch", "backup", "wiki", "--type=merge", "--patch-file", switched},
+		},
+		"two appliers": {
+			{"apply", "--server-side", "--field-manager=author", "-f", backup},
+			{"apply", "--server-side", "--field-manager=operator", "--force-conflicts", "-f", switched},
+		},
+	} {
+		shared.kubectl(t, "", commands[0]...)
+		_, stderr := shared.kubectl(t, "", commands[1]...)
+		if want := "Warning: spec.source.git: cleared: spec.source.type changed from \"Git\" to \"S3\"\n"; stderr != want {
+			t.Errorf("V3: %s: kubectl prints %q, want %q", name, stderr, want)
+		}
+		got, _ := shared.kubectl(t, "", "get", "backup", "wiki", "-o", "jsonpath={.spec.source} {.spec.schedule} {.spec.targets[*].name}")
+		if want := `{"s3":{"bucket":"wiki"},"type":"S3"} @daily local remote later`; got != want {
+			t.Errorf("U4: %s: the backup is %s, want %s", name, got, want)
+		}
+		shared.kubectl(t, "", "delete", "-f", backup)
 	}
 
 	invalid, err := filepath.Glob(filepath.Join(dir, "invalid", "*.yaml"))
