@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
@@ -78,13 +79,10 @@ func newCRD(t *testing.T, gates string) *apiextensionsv1.CustomResourceDefinitio
 	}
 }
 
+// parse reads YAML, and nothing that the type does not have.
 func parse[T any](t *testing.T, text string) T {
 	t.Helper()
-	var out T
-	if err := yaml.UnmarshalStrict([]byte(text), &out); err != nil {
-		t.Fatalf("%v in:\n%s", err, text)
-	}
-	return out
+	return testyaml.Parse[T](t, text)
 }
 
 // resource is a client for the custom resources of a CRD, in the version that stands first in it, and the user whose

@@ -7,35 +7,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/warning"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
-	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/features"
 )
-
-func structural(t *testing.T, text string) *structuralschema.Structural {
-	t.Helper()
-	var props apiextensionsv1.JSONSchemaProps
-	if err := yaml.UnmarshalStrict([]byte(text), &props); err != nil {
-		t.Fatal(err)
-	}
-	var internal apiextensions.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&props, &internal, nil); err != nil {
-		t.Fatal(err)
-	}
-	s, err := structuralschema.NewStructural(&internal)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // TestG8ADefaultOfTheRequestsVersionDrawsNoWarning has count, which is the disabled replicas, defaulted in v1beta1.
 func TestG8ADefaultOfTheRequestsVersionDrawsNoWarning(t *testing.T) {
@@ -68,7 +48,7 @@ properties: {spec: {type: object, default: {image: i, count: 7}, properties: {im
 			featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.CRDFieldLevelVersioning, true)
 			webhook := &renamer{}
 			schemas := testSchemas()
-			schemas["v1beta1"] = structural(t, tc.schema)
+			schemas["v1beta1"] = testyaml.Structural(t, tc.schema)
 			endpoint := NewPlan(withWebhook(t), schemas, webhook).Resource("v1beta1")
 			seen := &recorder{}
 			_, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
@@ -96,7 +76,7 @@ properties: {spec: {type: object, default: {image: i, count: 7}, properties: {im
 
 // TestG8WithoutDefaults goes through lists and maps.
 func TestG8WithoutDefaults(t *testing.T) {
-	schema := structural(t, `
+	schema := testyaml.Structural(t, `
 type: object
 properties:
   list:

@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
-	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
 // expectation is an error, reduced to what the contract says about it.
@@ -46,7 +48,7 @@ func testErrors(t *testing.T, want []expectation, got field.ErrorList) {
 }
 
 func TestValidateCustomFeatureGates(t *testing.T) {
-	schema := schemaOf(t, richSchema)
+	schema := testyaml.Schema(t, richSchema)
 	const (
 		name63 = "a23456789012345678901234567890123456789012345678901234567890123"
 		text50 = "12345678901234567890123456789012345678901234567890"
@@ -236,7 +238,7 @@ featureGates:
 }
 
 func TestValidateTexts(t *testing.T) {
-	schema := schemaOf(t, richSchema)
+	schema := testyaml.Schema(t, richSchema)
 	for _, tc := range []struct {
 		claim, gates, want string
 	}{
@@ -274,11 +276,11 @@ func TestValidateInvalidUTF8(t *testing.T) {
 		expect(field.ErrorTypeInvalid, "featureGates[0].name"),
 		expect(field.ErrorTypeInvalid, "featureGates[0].fieldPaths[0]"),
 		expect(field.ErrorTypeInvalid, "featureGates[0].fieldDeprecationWarning"),
-	}, ValidateCustomFeatureGates(specOf(schemaOf(t, richSchema), gates), specPath))
+	}, ValidateCustomFeatureGates(specOf(testyaml.Schema(t, richSchema), gates), specPath))
 }
 
 func TestValidateWithoutGates(t *testing.T) {
-	spec := specOf(schemaOf(t, richSchema), nil)
+	spec := specOf(testyaml.Schema(t, richSchema), nil)
 	if errs := ValidateCustomFeatureGates(spec, specPath); errs != nil {
 		t.Errorf("R2: %v without customFeatureGates", errs)
 	}
@@ -298,7 +300,7 @@ func TestStorageSchema(t *testing.T) {
 	version := func(name, schema string, storage bool) apiextensions.CustomResourceDefinitionVersion {
 		v := apiextensions.CustomResourceDefinitionVersion{Name: name, Served: true, Storage: storage}
 		if schema != "" {
-			v.Schema = &apiextensions.CustomResourceValidation{OpenAPIV3Schema: schemaOf(t, schema)}
+			v.Schema = &apiextensions.CustomResourceValidation{OpenAPIV3Schema: testyaml.Schema(t, schema)}
 		}
 		return v
 	}
@@ -306,7 +308,7 @@ func TestStorageSchema(t *testing.T) {
 		return &apiextensions.CustomResourceDefinitionSpec{Versions: versions}
 	}
 	onTop := func(schema string) *apiextensions.CustomResourceDefinitionSpec {
-		return specOf(schemaOf(t, schema), nil)
+		return specOf(testyaml.Schema(t, schema), nil)
 	}
 	with := func(spec *apiextensions.CustomResourceDefinitionSpec, change func(*apiextensions.CustomResourceDefinitionSpec)) *apiextensions.CustomResourceDefinitionSpec {
 		change(spec)
@@ -400,7 +402,7 @@ func manyGates(gates, paths int) *fairlead.CustomResourceDefinitionFeatureGates 
 }
 
 func TestValidateLimits(t *testing.T) {
-	schema := schemaOf(t, richSchema)
+	schema := testyaml.Schema(t, richSchema)
 	pathOf := func(n int) string { return ".spec.free." + strings.Repeat("x", n-len(".spec.free.")) }
 	deep := &apiextensionsv1.JSONSchemaProps{Type: "object"}
 	for range 5000 {

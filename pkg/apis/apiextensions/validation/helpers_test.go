@@ -6,11 +6,12 @@ package validation
 import (
 	"testing"
 
-	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
+
+	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
 var specPath = field.NewPath("spec")
@@ -182,16 +183,6 @@ properties:
           properties:
             id: {type: string}
 `
-
-// schemaOf makes a schema from YAML. It may be called from fuzz targets.
-func schemaOf(t testing.TB, text string) *apiextensions.JSONSchemaProps {
-	t.Helper()
-	var external apiextensionsv1.JSONSchemaProps
-	if err := yaml.UnmarshalStrict([]byte(text), &external); err != nil {
-		t.Fatalf("schema: %v", err)
-	}
-	return internalSchema(t, &external)
-}
 
 func internalSchema(t testing.TB, external *apiextensionsv1.JSONSchemaProps) *apiextensions.JSONSchemaProps {
 	t.Helper()

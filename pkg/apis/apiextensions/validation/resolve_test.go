@@ -7,14 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 )
 
 func TestFieldPathAccepted(t *testing.T) {
-	schema := schemaOf(t, richSchema)
+	schema := testyaml.Schema(t, richSchema)
 	for _, tc := range []struct{ claim, path string }{
 		{"C5: a field of the root", ".spec"},
 		{"C5: status", ".status"},
@@ -60,7 +62,7 @@ func TestFieldPathAccepted(t *testing.T) {
 }
 
 func TestFieldPathRejected(t *testing.T) {
-	schema := schemaOf(t, richSchema)
+	schema := testyaml.Schema(t, richSchema)
 	const (
 		unresolved = "must resolve in the schema of the storage version: "
 		metaOfRoot = "must not guard apiVersion, kind or anything in metadata: guard a field beside "
@@ -176,7 +178,7 @@ func FuzzFieldPath(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	schema := schemaOf(f, richSchema)
+	schema := testyaml.Schema(f, richSchema)
 	f.Fuzz(func(t *testing.T, text string) {
 		errs := ValidateCustomFeatureGates(specOf(schema, alphaGate(text)), specPath)
 		if len(errs) > 1 {

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 )
 
 // The places that most errors of these tests stand at.
@@ -189,7 +191,7 @@ required: [kind], properties: {
 		{"U2: no union at all", inSpec(`properties: {type: {type: string}}`)},
 	} {
 		t.Run(tc.claim+" is accepted", func(t *testing.T) {
-			schema := schemaOf(t, tc.schema)
+			schema := testyaml.Schema(t, tc.schema)
 			testUnions(t, specOf(schema, nil), nil)
 			structural, err := structuralschema.NewStructural(schema)
 			if err != nil {
@@ -369,7 +371,7 @@ required: [b], properties: {
 	} {
 		t.Run(tc.claim+" is rejected", func(t *testing.T) {
 			for range 3 { // maps are gone through in any order
-				testUnions(t, specOf(schemaOf(t, tc.schema), nil), tc.want)
+				testUnions(t, specOf(testyaml.Schema(t, tc.schema), nil), tc.want)
 			}
 		})
 	}
@@ -382,7 +384,7 @@ func TestUnionsInVersions(t *testing.T) {
 	version := func(name, schema string) apiextensions.CustomResourceDefinitionVersion {
 		v := apiextensions.CustomResourceDefinitionVersion{Name: name}
 		if schema != "" {
-			v.Schema = &apiextensions.CustomResourceValidation{OpenAPIV3Schema: schemaOf(t, schema)}
+			v.Schema = &apiextensions.CustomResourceValidation{OpenAPIV3Schema: testyaml.Schema(t, schema)}
 		}
 		return v
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 )
 
 // warnedVersion is a version of a CRD, of which most have the same schema in all.
@@ -21,7 +23,7 @@ func warnedSpec(t *testing.T, versions []warnedVersion) *apiextensions.CustomRes
 	spec := &apiextensions.CustomResourceDefinitionSpec{}
 	same := true
 	for _, v := range versions {
-		schema := &apiextensions.CustomResourceValidation{OpenAPIV3Schema: schemaOf(t, v.schema)}
+		schema := &apiextensions.CustomResourceValidation{OpenAPIV3Schema: testyaml.Schema(t, v.schema)}
 		spec.Versions = append(spec.Versions, apiextensions.CustomResourceDefinitionVersion{Name: v.name, Schema: schema})
 		same = same && v.schema == versions[0].schema
 	}

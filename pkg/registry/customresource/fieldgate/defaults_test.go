@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
@@ -74,13 +75,13 @@ func TestG8DefaultsOfDisabledFieldsDoNotApply(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, defaultsGates)
-			schema := schemaOf(t, defaultsSchema)
+			gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, defaultsGates)
+			schema := testyaml.Structural(t, defaultsSchema)
 			original := schema.DeepCopy()
 			plan := Compile(&gates, schema)
-			got := object(t, tc.obj)
+			got := testyaml.Object(t, tc.obj)
 			defaulting.Default(got, plan.WithoutDisabledDefaults(schema))
-			if diff := cmp.Diff(object(t, tc.want), got); diff != "" {
+			if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(original, schema); diff != "" {
@@ -92,10 +93,10 @@ func TestG8DefaultsOfDisabledFieldsDoNotApply(t *testing.T) {
 
 func TestG8EnabledFieldsKeepTheirDefaults(t *testing.T) {
 	yes := true
-	gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, defaultsGates)
+	gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, defaultsGates)
 	gates.FeatureGates[0].Enabled = &yes
 	gates.FeatureGates[0].PreRelease = apiextensions.PreReleaseDeprecated // so that there is a plan
-	schema := schemaOf(t, defaultsSchema)
+	schema := testyaml.Structural(t, defaultsSchema)
 	if got := Compile(&gates, schema).WithoutDisabledDefaults(schema); got != schema {
 		t.Error("the schema was copied although no field is disabled")
 	}

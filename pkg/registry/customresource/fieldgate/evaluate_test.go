@@ -9,13 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
@@ -69,51 +66,15 @@ featureGates:
 - {name: Ready, preRelease: alpha, fieldPaths: [.status.ready]}
 `
 
-func parse[T any](t testing.TB, text string) T {
-	t.Helper()
-	var out T
-	if err := yaml.UnmarshalStrict([]byte(text), &out); err != nil {
-		t.Fatalf("%v in:\n%s", err, text)
-	}
-	return out
-}
-
-// object parses YAML the way the server holds custom resources: numbers are int64 or float64. Empty text is nil.
-func object(t testing.TB, text string) map[string]any {
-	t.Helper()
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
-	var out map[string]any
-	if err := utilyaml.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatalf("%v in:\n%s", err, text)
-	}
-	return out
-}
-
 func testSchema(t testing.TB) *structuralschema.Structural {
 	t.Helper()
-	return schemaOf(t, schemaYAML)
-}
-
-func schemaOf(t testing.TB, text string) *structuralschema.Structural {
-	t.Helper()
-	v1 := parse[apiextensionsv1.JSONSchemaProps](t, text)
-	var internal apiextensionsinternal.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &internal, nil); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := structuralschema.NewStructural(&internal)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
+	return testyaml.Structural(t, schemaYAML)
 }
 
 // compile returns the plan for gatesYAML with the named gates enabled and all others disabled.
 func compile(t testing.TB, enabled ...string) *Plan {
 	t.Helper()
-	gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gatesYAML)
+	gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gatesYAML)
 	for i := range gates.FeatureGates {
 		on := false
 		for _, name := range enabled {
@@ -369,14 +330,14 @@ func TestEvaluate(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := compile(t, tc.enabled...)
-			old, obj := object(t, tc.old), object(t, tc.obj)
+			old, obj := testyaml.Object(t, tc.old), testyaml.Object(t, tc.obj)
 			untouched := runtime.DeepCopyJSON(old)
-			want := object(t, tc.want)
+			want := testyaml.Object(t, tc.want)
 			if want == nil {
-				want = object(t, tc.obj)
+				want = testyaml.Object(t, tc.obj)
 			}
 
-			if diff := cmp.Diff(tc.warnings, plan.Evaluate(Write{Object: obj, Old: old, Applied: object(t, tc.applied)}).Warnings()); diff != "" {
+			if diff := cmp.Diff(tc.warnings, plan.Evaluate(Write{Object: obj, Old: old, Applied: testyaml.Object(t, tc.applied)}).Warnings()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(want, obj); diff != "" {
@@ -456,9 +417,9 @@ featureGates:
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			declared := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gates)
+			declared := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gates)
 			plan := Compile(&declared, testSchema(t))
-			got := plan.Evaluate(Write{Object: object(t, tc.obj), Old: object(t, tc.old)}).Warnings()
+			got := plan.Evaluate(Write{Object: testyaml.Object(t, tc.obj), Old: testyaml.Object(t, tc.old)}).Warnings()
 			if diff := cmp.Diff(tc.warnings, got); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
@@ -480,7 +441,7 @@ func TestCompile(t *testing.T) {
 		{"C1: deprecated and enabled still warns", `featureGates: [{name: A, preRelease: deprecated, default: true, fieldPaths: [.spec.image]}]`, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, tc.gates)
+			gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, tc.gates)
 			if plan := Compile(&gates, testSchema(t)); (plan == nil) != tc.wantNil {
 				t.Errorf("plan is %v", plan)
 			}
@@ -506,9 +467,9 @@ func TestG9ScopesOfEndpoints(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := compile(t)
-			got := object(t, obj)
+			got := testyaml.Object(t, obj)
 			plan.Evaluate(Write{Object: got, Scope: tc.scope})
-			if diff := cmp.Diff(object(t, tc.want), got); diff != "" {
+			if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
 				t.Errorf("object (-want +got):\n%s", diff)
 			}
 			var paths []string
@@ -526,7 +487,7 @@ func TestG9ScopesOfEndpoints(t *testing.T) {
 func TestR2ObjectsWithoutGuardedFieldsAllocateNothing(t *testing.T) {
 	plan := compile(t, "Foo")
 	const text = `spec: {image: a, foo: {baz: 1}, containers: [{name: a, port: 1}, {name: b, port: 2}], pools: {x: {image: i}}}`
-	obj, old := object(t, text), object(t, text)
+	obj, old := testyaml.Object(t, text), testyaml.Object(t, text)
 	for name, run := range map[string]func(){
 		"create":   func() { plan.Evaluate(Write{Object: obj}) },
 		"update":   func() { plan.Evaluate(Write{Object: obj, Old: old}) },

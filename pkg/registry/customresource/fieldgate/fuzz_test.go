@@ -16,12 +16,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/validation"
@@ -127,7 +127,7 @@ func TestFuzzedPathsAreValid(t *testing.T) {
 	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: fuzzPaths}
 	spec := &apiextensionsinternal.CustomResourceDefinitionSpec{
 		Versions:           []apiextensionsinternal.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}},
-		Validation:         &apiextensionsinternal.CustomResourceValidation{OpenAPIV3Schema: internalSchema(t, fuzzSchemaYAML)},
+		Validation:         &apiextensionsinternal.CustomResourceValidation{OpenAPIV3Schema: testyaml.Schema(t, fuzzSchemaYAML)},
 		CustomFeatureGates: &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}},
 	}
 	if errs := validation.ValidateCustomFeatureGates(spec, field.NewPath("spec")); len(errs) > 0 {
@@ -135,29 +135,10 @@ func TestFuzzedPathsAreValid(t *testing.T) {
 	}
 }
 
-func internalSchema(t testing.TB, text string) *apiextensionsinternal.JSONSchemaProps {
-	t.Helper()
-	v1 := parse[apiextensionsv1.JSONSchemaProps](t, text)
-	var internal apiextensionsinternal.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &internal, nil); err != nil {
-		t.Fatal(err)
-	}
-	return &internal
-}
-
-func structural(t testing.TB, text string) *structuralschema.Structural {
-	t.Helper()
-	schema, err := structuralschema.NewStructural(internalSchema(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
-}
-
 // FuzzEvaluate compares the evaluator with a slow reference on gates and objects that are made from bytes. The seeds of
 // both fuzz tests are in testdata/fuzz.
 func FuzzEvaluate(f *testing.F) {
-	schema := structural(f, fuzzSchemaYAML)
+	schema := testyaml.Structural(f, fuzzSchemaYAML)
 	f.Fuzz(func(t *testing.T, gateBytes, objectBytes, oldBytes []byte) {
 		gates, wild := fuzzGates(&source{data: gateBytes})
 		w := fuzzWrite(&source{data: objectBytes}, &source{data: oldBytes}, schema)
@@ -167,7 +148,7 @@ func FuzzEvaluate(f *testing.F) {
 
 // FuzzEvaluateJSON does the same with objects as clients write them, so that a failure can be read.
 func FuzzEvaluateJSON(f *testing.F) {
-	schema := structural(f, fuzzSchemaYAML)
+	schema := testyaml.Structural(f, fuzzSchemaYAML)
 	f.Fuzz(func(t *testing.T, gateBytes []byte, objText, oldText, appliedText string) {
 		obj, objOK := fuzzJSON(objText)
 		old, oldOK := fuzzJSON(oldText)
@@ -191,7 +172,7 @@ func fuzzJSON(text string) (map[string]any, bool) {
 
 // TestEvaluateIsTheReference proves the properties on as many random objects as a normal test run can bear.
 func TestEvaluateIsTheReference(t *testing.T) {
-	schema := structural(t, fuzzSchemaYAML)
+	schema := testyaml.Structural(t, fuzzSchemaYAML)
 	kepts, drops, deprecations := 0, 0, 0
 	for _, data := range randomBytes(3000) {
 		gates, wild := fuzzGates(&source{data: data})

@@ -12,6 +12,7 @@ import (
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
@@ -38,7 +39,7 @@ func limitsPlan(t testing.TB, paths ...string) *Plan {
 	t.Helper()
 	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: paths}
 	gates := &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}}
-	plan := Compile(gates, structural(t, limitsSchemaYAML))
+	plan := Compile(gates, testyaml.Structural(t, limitsSchemaYAML))
 	if plan == nil {
 		t.Fatal("no plan")
 	}
@@ -268,7 +269,7 @@ func manyFields(gates int) map[string]any {
 }
 
 func TestLargestLegalGates(t *testing.T) {
-	schema := structural(t, limitsSchemaYAML)
+	schema := testyaml.Structural(t, limitsSchemaYAML)
 	compiled, dropped, kept := map[int]cost{}, map[int]cost{}, map[int]cost{}
 	const small, large = 12, 120
 	for _, n := range []int{small, large, 128} {
@@ -306,7 +307,7 @@ func TestLargestLegalGates(t *testing.T) {
 func TestDeepestLegalGates(t *testing.T) {
 	for name, enabled := range map[string]bool{"R1: nested guards, all disabled": false, "R1: nested guards, all enabled and deprecated": true} {
 		t.Run(name, func(t *testing.T) {
-			plan := Compile(nestedGates(enabled), structural(t, limitsSchemaYAML))
+			plan := Compile(nestedGates(enabled), testyaml.Structural(t, limitsSchemaYAML))
 			leafOnly := func(leaf any) map[string]any { return treeOf(nest(10_000, leaf, false)) }
 			obj, old := leafOnly("changed"), leafOnly("persisted")
 			warnings := run(plan, obj, old).Warnings()

@@ -12,9 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	openapiv2 "k8s.io/apiextensions-apiserver/pkg/controller/openapi/v2"
 	"k8s.io/kube-openapi/pkg/handler"
 	"k8s.io/kube-openapi/pkg/handler3"
@@ -22,6 +19,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
@@ -60,16 +58,7 @@ properties:
 // openAPISchema converts openapiSchemaYAML as upstream's builder does for OpenAPI v2 or v3.
 func openAPISchema(t testing.TB, v2 bool) *spec.Schema {
 	t.Helper()
-	v1 := parse[apiextensionsv1.JSONSchemaProps](t, openapiSchemaYAML)
-	var internal apiextensionsinternal.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &internal, nil); err != nil {
-		t.Fatal(err)
-	}
-	structural, err := structuralschema.NewStructural(&internal)
-	if err != nil {
-		t.Fatal(err)
-	}
-	structural = structural.Unfold()
+	structural := testyaml.Structural(t, openapiSchemaYAML).Unfold()
 	if v2 {
 		structural = openapiv2.ToStructuralOpenAPIV2(structural)
 	}
@@ -278,7 +267,7 @@ func TestPublish(t *testing.T) {
 				want = tc.want
 			}
 			t.Run(tc.claim+" in "+version, func(t *testing.T) {
-				gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, strings.ReplaceAll(tc.gates, "\t", " "))
+				gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, strings.ReplaceAll(tc.gates, "\t", " "))
 				schema := openAPISchema(t, version == "v2")
 				before := asJSON(t, schema)
 
@@ -305,7 +294,7 @@ func TestPublish(t *testing.T) {
 }
 
 func TestPublishTolerates(t *testing.T) {
-	gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, `{featureGates: [{name: G, preRelease: alpha,
+	gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, `{featureGates: [{name: G, preRelease: alpha,
  fieldPaths: [.a, .a.b, '.a[*].b', '.a[*][*].b', .a.b.c]}]}`)
 	cyclic := &spec.Schema{}
 	cyclic.Items = &spec.SchemaOrArray{Schema: cyclic}
@@ -343,7 +332,7 @@ func TestPublishWithoutGatesReturnsItsInput(t *testing.T) { // R2
 }
 
 func TestPublishLeavesSharedPartsAlone(t *testing.T) { // R4
-	gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, `{featureGates: [{name: G, preRelease: alpha, fieldPaths: [.spec.shared]}]}`)
+	gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, `{featureGates: [{name: G, preRelease: alpha, fieldPaths: [.spec.shared]}]}`)
 	shared := spec.Schema{VendorExtensible: spec.VendorExtensible{Extensions: spec.Extensions{"x-own": "kept"}}}
 	schema := new(spec.Schema).SetProperty("spec", *new(spec.Schema).SetProperty("shared", shared))
 
@@ -358,7 +347,7 @@ func TestPublishLeavesSharedPartsAlone(t *testing.T) { // R4
 
 func TestPublishShowsAFlip(t *testing.T) { // G11, G12: the OpenAPI v3 controller compares specs
 	gates := func(enabled bool) *apiextensions.CustomResourceDefinitionFeatureGates {
-		gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, fmt.Sprintf(`{featureGates: [{name: G, preRelease: alpha, enabled: %t, fieldPaths: [.spec.foo]}]}`, enabled))
+		gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, fmt.Sprintf(`{featureGates: [{name: G, preRelease: alpha, enabled: %t, fieldPaths: [.spec.foo]}]}`, enabled))
 		return &gates
 	}
 	schema := openAPISchema(t, false)
@@ -371,7 +360,7 @@ func TestPublishShowsAFlip(t *testing.T) { // G11, G12: the OpenAPI v3 controlle
 }
 
 func TestPublishedSchemaInEveryEncoding(t *testing.T) { // G12
-	gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, `{component: istio, featureGates: [{name: G, preRelease: alpha, fieldPaths: [.spec.foo]}]}`)
+	gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, `{component: istio, featureGates: [{name: G, preRelease: alpha, fieldPaths: [.spec.foo]}]}`)
 	published := Publish(openAPISchema(t, false), &gates)
 	if diff := cmp.Diff(marks(t, published), marks(t, deepCopy(t, published))); diff != "" {
 		t.Errorf("JSON (-in +out):\n%s", diff)
@@ -399,7 +388,7 @@ func TestPublishedSchemaInEveryEncoding(t *testing.T) { // G12
 }
 
 func TestPublishDoesNotChangeTheTypesOfServerSideApply(t *testing.T) { // C2, G7
-	gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, `{component: istio, featureGates: [{name: G, preRelease: alpha,
+	gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, `{component: istio, featureGates: [{name: G, preRelease: alpha,
  fieldPaths: [.spec.foo, .spec.replicas, .spec.open, .spec.either, .spec.pools, .spec.containers, '.spec.containers[*].size', '.spec.pools[*].size']}]}`)
 	schema := openAPISchema(t, false)
 	plain := applyTypes(t, schema)
@@ -459,7 +448,7 @@ func TestEffectiveStates(t *testing.T) {
 		{"C4: the second gate of a path is disabled where the first is", `[{name: A, preRelease: alpha, fieldPaths: [.a]}, {name: B, preRelease: beta, fieldPaths: [.a]}]`, []bool{false, false}},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
-			gates := parse[apiextensions.CustomResourceDefinitionFeatureGates](t, "featureGates: "+tc.gates)
+			gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, "featureGates: "+tc.gates)
 			if diff := cmp.Diff(tc.want, EffectiveStates(&gates)); diff != "" {
 				t.Errorf("states (-want +got):\n%s", diff)
 			}

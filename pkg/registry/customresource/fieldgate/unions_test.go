@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 )
@@ -61,9 +62,9 @@ func TestU9AUnionMayMoveOffADisabledMember(t *testing.T) {
 				schema, gates := gatedUnion()
 				plan := Compile(gates, schema)
 				plan.LearnUnions(schema)
-				got, old := in(object(t, tc.written)), in(object(t, tc.old))
+				got, old := in(testyaml.Object(t, tc.written)), in(testyaml.Object(t, tc.old))
 				result := plan.Evaluate(Write{Object: got, Old: old})
-				if diff := cmp.Diff(in(object(t, tc.want)), got); diff != "" {
+				if diff := cmp.Diff(in(testyaml.Object(t, tc.want)), got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 				if warnings := Warnings(result.Outcomes()); len(warnings) != len(tc.warnings) {
@@ -80,9 +81,9 @@ func TestU9AUnionMayMoveOffADisabledMember(t *testing.T) {
 // TestU9NotWithoutTheServersGate: a plan that was not told of unions follows the table of G2 alone.
 func TestU9NotWithoutTheServersGate(t *testing.T) {
 	schema, gates := gatedUnion()
-	got := map[string]any{"struct": object(t, `{type: Git}`)}
-	Compile(gates, schema).Evaluate(Write{Object: got, Old: map[string]any{"struct": object(t, `{type: S3, s3: x}`)}})
-	if diff := cmp.Diff(map[string]any{"struct": object(t, `{type: Git, s3: x}`)}, got); diff != "" {
+	got := map[string]any{"struct": testyaml.Object(t, `{type: Git}`)}
+	Compile(gates, schema).Evaluate(Write{Object: got, Old: map[string]any{"struct": testyaml.Object(t, `{type: S3, s3: x}`)}})
+	if diff := cmp.Diff(map[string]any{"struct": testyaml.Object(t, `{type: Git, s3: x}`)}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	(*Plan)(nil).LearnUnions(schema)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
@@ -18,7 +19,7 @@ import (
 
 func TestCompileAsksForTheGatesOfMembers(t *testing.T) { // U6.3
 	var asked []string
-	Compile(structural(t, placesSchemaYAML()), func(path fieldpath.Path) string {
+	Compile(testyaml.Structural(t, placesSchemaYAML()), func(path fieldpath.Path) string {
 		asked = append(asked, path.String())
 		return ""
 	})
@@ -91,7 +92,7 @@ func TestMembersAroundStatus(t *testing.T) { // U7
 		`{mode: S}`:             ``,
 		`{mode: Z, status: {}}`: `z: Required value: must be set when mode is "Z"`,
 	} {
-		errs, _ := plan.Validate(object(t, text), nil, Options{Scope: scope.ExceptStatus})
+		errs, _ := plan.Validate(testyaml.Object(t, text), nil, Options{Scope: scope.ExceptStatus})
 		if got := strings.Join(texts(errs), "\n"); got != want {
 			t.Errorf("%s: %s", text, got)
 		}
@@ -146,8 +147,8 @@ func TestCompileTakesWhatValidationRefuses(t *testing.T) {
 	} {
 		t.Run("F5: "+name, func(t *testing.T) {
 			plan := Compile(&structuralschema.Structural{Properties: tc.properties}, nil)
-			got, _ := plan.Normalize(object(t, tc.object), object(t, tc.old), scope.Everything)
-			if diff := cmp.Diff(object(t, tc.want), got); diff != "" {
+			got, _ := plan.Normalize(testyaml.Object(t, tc.object), testyaml.Object(t, tc.old), scope.Everything)
+			if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if errs, _ := plan.Validate(got, nil, Options{}); len(errs) != tc.errs {

@@ -16,6 +16,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
@@ -50,7 +51,7 @@ func fuzzCases(t testing.TB) []fuzzCase {
 	t.Helper()
 	var cases []fuzzCase
 	for _, text := range []string{placesSchemaYAML(), chainedYAML, inSpec("source", sourceYAML), wildYAML} {
-		schema := structural(t, text)
+		schema := testyaml.Structural(t, text)
 		plan := Compile(schema, func(path fieldpath.Path) string { return fuzzGates[path.String()] })
 		cases = append(cases, fuzzCase{schema, plan, text == wildYAML})
 	}

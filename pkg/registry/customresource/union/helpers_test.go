@@ -7,12 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
-
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 )
 
@@ -89,51 +84,10 @@ func placesSchemaYAML() string {
 	return strings.Replace(placesYAML, "SOURCE", strings.ReplaceAll(sourceYAML, "\n", "\n      "), 1)
 }
 
-func parse[T any](t testing.TB, text string) T {
-	t.Helper()
-	var out T
-	if err := yaml.UnmarshalStrict([]byte(text), &out); err != nil {
-		t.Fatalf("%v in:\n%s", err, text)
-	}
-	return out
-}
-
-// object parses YAML the way the server holds custom resources: numbers are int64 or float64. Empty text is nil.
-func object(t testing.TB, text string) map[string]any {
-	t.Helper()
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
-	var out map[string]any
-	if err := utilyaml.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatalf("%v in:\n%s", err, text)
-	}
-	return out
-}
-
-func internalSchema(t testing.TB, text string) *apiextensionsinternal.JSONSchemaProps {
-	t.Helper()
-	v1 := parse[apiextensionsv1.JSONSchemaProps](t, text)
-	var internal apiextensionsinternal.JSONSchemaProps
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &internal, nil); err != nil {
-		t.Fatal(err)
-	}
-	return &internal
-}
-
-func structural(t testing.TB, text string) *structuralschema.Structural {
-	t.Helper()
-	schema, err := structuralschema.NewStructural(internalSchema(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
-}
-
 // planOf returns the plan of a schema in which the fields at some paths are behind disabled gates.
 func planOf(t testing.TB, schemaYAML string, gates map[string]string) *Plan {
 	t.Helper()
-	plan := Compile(structural(t, schemaYAML), func(path fieldpath.Path) string { return gates[path.String()] })
+	plan := Compile(testyaml.Structural(t, schemaYAML), func(path fieldpath.Path) string { return gates[path.String()] })
 	if plan == nil {
 		t.Fatal("no plan")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
@@ -175,10 +176,10 @@ func TestNormalize(t *testing.T) {
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
 			plan := planOf(t, placesSchemaYAML(), nil)
-			obj, old := object(t, tc.object), object(t, tc.old)
-			want := object(t, tc.want)
+			obj, old := testyaml.Object(t, tc.object), testyaml.Object(t, tc.old)
+			want := testyaml.Object(t, tc.want)
 			if want == nil {
-				want = object(t, tc.object)
+				want = testyaml.Object(t, tc.object)
 			}
 			got, cleared := plan.Normalize(obj, old, tc.scope)
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -187,7 +188,7 @@ func TestNormalize(t *testing.T) {
 			if diff := cmp.Diff(tc.warnings, Warnings(cleared)); diff != "" {
 				t.Errorf("V3 (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff([]any{object(t, tc.object), object(t, tc.old)}, []any{obj, old}); diff != "" {
+			if diff := cmp.Diff([]any{testyaml.Object(t, tc.object), testyaml.Object(t, tc.old)}, []any{obj, old}); diff != "" {
 				t.Errorf("R4: the arguments were modified (-before +after):\n%s", diff)
 			}
 			if tc.warnings == nil && !isSame(obj, got) {
@@ -212,7 +213,7 @@ func isSame(a, b map[string]any) bool {
 
 func TestNormalizeCopiesOnlyTheWay(t *testing.T) { // R4: after server-side apply the object shares parts with old
 	plan := planOf(t, placesSchemaYAML(), nil)
-	old := object(t, `{spec: {items: [{name: a, type: Git, git: {}}, {name: b, type: None}], source: {type: None}}}`)
+	old := testyaml.Object(t, `{spec: {items: [{name: a, type: Git, git: {}}, {name: b, type: None}], source: {type: None}}}`)
 	obj := runtime.DeepCopyJSON(old)
 	items := obj["spec"].(map[string]any)["items"].([]any)
 	items[0].(map[string]any)["type"] = "S3"
@@ -240,8 +241,8 @@ func TestNormalizeCopiesOnlyTheWay(t *testing.T) { // R4: after server-side appl
 
 func TestClearedTellsTheWay(t *testing.T) { // U8, V1, V2
 	plan := planOf(t, placesSchemaYAML(), nil)
-	old := object(t, `{spec: {groups: [{id: 1, zone: z, items: [{name: x, type: Git, git: {}}, {name: w, type: Git, git: {}, s3: {}}]}], map: {k: {type: S3, s3: {}}}}}`)
-	obj := object(t, `{spec: {groups: [{id: 1, zone: z, items: [{name: w, type: None, git: {}, s3: {}}, {name: x, type: None, git: {}}]}], map: {k: {s3: {}}}}}`)
+	old := testyaml.Object(t, `{spec: {groups: [{id: 1, zone: z, items: [{name: x, type: Git, git: {}}, {name: w, type: Git, git: {}, s3: {}}]}], map: {k: {type: S3, s3: {}}}}}`)
+	obj := testyaml.Object(t, `{spec: {groups: [{id: 1, zone: z, items: [{name: w, type: None, git: {}, s3: {}}, {name: x, type: None, git: {}}]}], map: {k: {s3: {}}}}}`)
 	_, got := plan.Normalize(obj, old, scope.Everything)
 	items := []Step{{Name: "spec"}, {Name: "groups"}, {Keys: map[string]any{"id": int64(1), "zone": "z"}}, {Name: "items"}}
 	item := func(index int, name string) []Step {
@@ -304,8 +305,8 @@ func TestChainedUnions(t *testing.T) { // U4, R4
 			},
 		},
 	} {
-		got, cleared := plan.Normalize(object(t, tc.object), object(t, tc.old), scope.Everything)
-		if diff := cmp.Diff(object(t, tc.want), got); diff != "" {
+		got, cleared := plan.Normalize(testyaml.Object(t, tc.object), testyaml.Object(t, tc.old), scope.Everything)
+		if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff(tc.warnings, Warnings(cleared)); diff != "" {
@@ -355,7 +356,7 @@ func TestCovers(t *testing.T) { // R2, U7
 		t.Run(name, func(t *testing.T) {
 			plan := Compile(nil, nil)
 			if tc.schema != "" {
-				plan = Compile(structural(t, tc.schema), nil)
+				plan = Compile(testyaml.Structural(t, tc.schema), nil)
 			}
 			if (plan != nil) != (tc.want != nil) {
 				t.Errorf("plan: %v", plan)
@@ -386,7 +387,7 @@ func TestNilPlan(t *testing.T) { // R2
 // TestNothingToDoAllocatesNothing holds the bar of rule R2 and R3 without measuring time.
 func TestNothingToDoAllocatesNothing(t *testing.T) {
 	plan := planOf(t, placesSchemaYAML(), nil)
-	valid := object(t, `{mode: A, a: x, spec: {source: {type: Git, git: {}, s3: null}, map: {k: {type: S3}, l: {type: None, git: null}}, maps: {k: {l: {type: None}}},
+	valid := testyaml.Object(t, `{mode: A, a: x, spec: {source: {type: Git, git: {}, s3: null}, map: {k: {type: S3}, l: {type: None, git: null}}, maps: {k: {l: {type: None}}},
  items: [{name: a, type: Git, git: {}}, {name: b, type: S3, s3: {}}], atomic: [{type: None}], set: [{type: S3}], outer: {type: Inner, inner: {type: None}}, two: {x: X1, x1: 1},
  groups: [{id: 1, zone: z, items: [{name: a, type: None}], lists: [[{name: a, type: None}]]}]}, status: {source: {type: None}}}`)
 	old := runtime.DeepCopyJSON(valid)

@@ -13,6 +13,7 @@ import (
 	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
@@ -122,7 +123,7 @@ func TestValidate(t *testing.T) {
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
 			plan := planOf(t, placesSchemaYAML(), map[string]string{".spec.items[*].git": "istio/G"})
-			obj := object(t, tc.object)
+			obj := testyaml.Object(t, tc.object)
 			errs, failures := plan.Validate(obj, nil, tc.opts)
 			if diff := cmp.Diff(tc.want, texts(errs)); diff != "" {
 				t.Errorf("errors (-want +got):\n%s", diff)
@@ -138,7 +139,7 @@ func TestValidate(t *testing.T) {
 			if diff := cmp.Diff(tc.failures, failures); diff != "" {
 				t.Errorf("failures (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(object(t, tc.object), obj); diff != "" {
+			if diff := cmp.Diff(testyaml.Object(t, tc.object), obj); diff != "" {
 				t.Errorf("the object was modified (-before +after):\n%s", diff)
 			}
 		})
@@ -223,7 +224,7 @@ func TestRatchet(t *testing.T) { // U7
 	} {
 		t.Run("U7: "+tc.claim, func(t *testing.T) {
 			plan := planOf(t, placesSchemaYAML(), nil)
-			errs, failures := plan.Validate(object(t, tc.object), object(t, tc.old), Options{Ratchet: true})
+			errs, failures := plan.Validate(testyaml.Object(t, tc.object), testyaml.Object(t, tc.old), Options{Ratchet: true})
 			var paths []string
 			for _, err := range errs {
 				paths = append(paths, err.Field)
@@ -234,7 +235,7 @@ func TestRatchet(t *testing.T) { // U7
 			if (len(failures) == 0) != (len(tc.want) == 0) {
 				t.Errorf("V1: failures: %v", failures)
 			}
-			if errs, _ := plan.Validate(object(t, tc.object), object(t, tc.old), Options{}); len(errs) == 0 {
+			if errs, _ := plan.Validate(testyaml.Object(t, tc.object), testyaml.Object(t, tc.old), Options{}); len(errs) == 0 {
 				t.Error("U7: without ratcheting every write must pass")
 			}
 		})
@@ -276,7 +277,7 @@ func TestUnchanged(t *testing.T) { // U7
 	} {
 		t.Run("U7: "+tc.claim, func(t *testing.T) {
 			plan := planOf(t, placesSchemaYAML(), nil)
-			if got := plan.Unchanged(object(t, tc.object), object(t, tc.old), tc.scope); got != tc.want {
+			if got := plan.Unchanged(testyaml.Object(t, tc.object), testyaml.Object(t, tc.old), tc.scope); got != tc.want {
 				t.Errorf("Unchanged = %v", got)
 			}
 		})
@@ -286,7 +287,7 @@ func TestUnchanged(t *testing.T) { // U7
 // TestPathsAreThoseOfSchemaValidation needs the errors of both to meet, wherever a union is: what the enum reports is
 // not to be seen twice (rule U6.1).
 func TestPathsAreThoseOfSchemaValidation(t *testing.T) {
-	validator, _, err := schemavalidation.NewSchemaValidator(internalSchema(t, placesSchemaYAML()))
+	validator, _, err := schemavalidation.NewSchemaValidator(testyaml.Schema(t, placesSchemaYAML()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +298,7 @@ func TestPathsAreThoseOfSchemaValidation(t *testing.T) {
  groups: [{}, {items: [{}, {type: X}], lists: [[], [{}, {type: X}]]}], outer: {type: Inner, inner: {type: X}}, two: {x: X, w: X}}, status: {source: {type: X}}}`,
 		`{spec: {source: {}, map: {a: {}, 'a.b': {}, '': {}}, maps: {a: {b: {}}}, items: [{}], atomic: [{}], groups: [{items: [{}], lists: [[{}]]}], outer: {type: Inner, inner: {}}}, status: {source: {}}}`,
 	} {
-		obj := object(t, text)
+		obj := testyaml.Object(t, text)
 		var upstream, ours []string
 		for _, err := range schemavalidation.ValidateCustomResource(nil, obj, validator) {
 			if err.Type == field.ErrorTypeNotSupported || err.Type == field.ErrorTypeRequired {
@@ -319,11 +320,11 @@ func TestPathsAreThoseOfSchemaValidation(t *testing.T) {
 }
 
 func TestEnumErrorIsTheSame(t *testing.T) { // U6.1
-	validator, _, err := schemavalidation.NewSchemaValidator(internalSchema(t, placesSchemaYAML()))
+	validator, _, err := schemavalidation.NewSchemaValidator(testyaml.Schema(t, placesSchemaYAML()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	obj := object(t, `{spec: {source: {type: X}}}`)
+	obj := testyaml.Object(t, `{spec: {source: {type: X}}}`)
 	upstream := schemavalidation.ValidateCustomResource(nil, obj, validator)
 	ours, _ := planOf(t, placesSchemaYAML(), nil).Validate(obj, nil, Options{})
 	for _, errs := range []field.ErrorList{upstream, ours} {
