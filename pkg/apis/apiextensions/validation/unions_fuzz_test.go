@@ -13,13 +13,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/validation"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	upstream "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/validation"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
 // FuzzValidateUnions takes a schema as JSON and plants unions in it, sound and broken ones, as the seed says.
@@ -78,9 +81,15 @@ func testBothReadings(t *testing.T, schema *apiextensions.JSONSchemaProps) bool 
 	if len(errs) != 0 || len(upstreamErrs) != 0 {
 		return false
 	}
-	if _, err := structuralschema.NewStructural(schema); err != nil {
-		t.Errorf("%s: accepted, but: %v", textOf(plain), err)
+	structural, err := structuralschema.NewStructural(schema)
+	if err != nil {
+		t.Fatalf("%s: accepted, but: %v", textOf(plain), err)
 	}
+	// What is accepted is served: nothing of it may panic in the handler.
+	plan := union.Compile(structural, nil)
+	object := map[string]any{"object": map[string]any{"type": "A", "a": int64(1), "b": "b"}, "type": "B"}
+	plan.Normalize(object, map[string]any{"type": "A", "object": map[string]any{}}, scope.Everything)
+	plan.Validate(object, nil, union.Options{})
 	return true
 }
 
