@@ -64,6 +64,10 @@ test-upstream: stage ## Upstream's unit tests of every patched package, with all
 test-integration: envtest-assets build stock ## Integration tests on the built binaries.
 	@hack/test-integration.sh
 
+.PHONY: bench
+bench: stage ## Measure what it all costs into _output/bench, in 15 minutes; QUICK=1 for a smoke run in one.
+	@hack/bench.sh
+
 .PHONY: verify
 verify: stage ## Formatting, vet, linters, patches, generated files, go.mod, scripts.
 	@hack/verify.sh
@@ -84,4 +88,4 @@ update: ## Run every hack/update-*.sh.
 
 .PHONY: clean
 clean: ## Remove everything that was built or staged; data of make run stays.
-	@rm -rf $(OUT)/bin $(OUT)/envtest $(OUT)/release $(OUT)/stock staging/src
+	@rm -rf $(OUT)/bench $(OUT)/bin $(OUT)/envtest $(OUT)/release $(OUT)/stock staging/src

@@ -10,7 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need shellcheck "install it with: apt-get install shellcheck"
 
 # Each Go module that is ours.
-MODULES=(. hack/patchset)
+MODULES=(. hack/patchset hack/bench)
 
 gofmt_clean() {
   local files

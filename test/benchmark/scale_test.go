@@ -5,10 +5,12 @@ package benchmark
 
 import (
 	"fmt"
+	"os"
 	goruntime "runtime"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -107,7 +109,8 @@ func scaleArms(tb testing.TB, rules int) []arm {
 		}},
 		{"schema", func() error {
 			correlated := common.NewCorrelatedObject(obj, old, &model.Structural{Structural: structural})
-			return validation.ValidateCustomResourceUpdate(nil, obj, old, validator, validation.WithRatcheting(correlated)).ToAggregate()
+			ratcheting := validation.WithRatcheting(correlated)
+			return validation.ValidateCustomResourceUpdate(nil, obj, old, validator, ratcheting).ToAggregate()
 		}},
 		{"managedfields", managedFieldsUpdate(tb, rules)},
 		{"deepcopy", func() error { runtime.DeepCopyJSON(obj); return nil }},
@@ -149,8 +152,9 @@ func fieldManager(tb testing.TB) *managedfields.FieldManager {
 		tb.Fatal(err)
 	}
 	kind := schema.GroupVersionKind{Group: "gateway.example.com", Version: "v1", Kind: "HTTPRoute"}
-	manager, err := managedfields.NewDefaultCRDFieldManager(converter, asIs{}, unstructuredscheme.NewUnstructuredDefaulter(),
-		unstructuredscheme.NewUnstructuredCreator(), kind, kind.GroupVersion(), "", nil)
+	manager, err := managedfields.NewDefaultCRDFieldManager(converter, asIs{},
+		unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(),
+		kind, kind.GroupVersion(), "", nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -167,7 +171,8 @@ func (asIs) ConvertToVersion(in runtime.Object, _ runtime.GroupVersioner) (runti
 func routeCRD(tb testing.TB) *apiextensionsv1.CustomResourceDefinition {
 	tb.Helper()
 	var props apiextensionsv1.JSONSchemaProps
-	if err := apiextensionsv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(longRouteSchema(tb), &props, nil); err != nil {
+	err := apiextensionsv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(longRouteSchema(tb), &props, nil)
+	if err != nil {
 		tb.Fatal(err)
 	}
 	return &apiextensionsv1.CustomResourceDefinition{
@@ -175,7 +180,9 @@ func routeCRD(tb testing.TB) *apiextensionsv1.CustomResourceDefinition {
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "gateway.example.com",
 			Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "httproutes", Kind: "HTTPRoute", ListKind: "HTTPRouteList"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Plural: "httproutes", Kind: "HTTPRoute", ListKind: "HTTPRouteList",
+			},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1", Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &props},
@@ -368,7 +375,8 @@ func TestInputsOfScaleBenchmarks(t *testing.T) {
 	schema := routeSchema(t)
 	structural := structuralOf(t, schema)
 	for _, paths := range [][]string{gatedPaths(), topLevelPaths(maxGates)} {
-		if disabled := fieldgate.Compile(disabledGates(paths), structural).DisabledPaths(scope.Everything); len(disabled) != len(paths) {
+		disabled := fieldgate.Compile(disabledGates(paths), structural).DisabledPaths(scope.Everything)
+		if len(disabled) != len(paths) {
 			t.Errorf("%d of %d paths are guarded", len(disabled), len(paths))
 		}
 	}
@@ -381,5 +389,20 @@ func TestInputsOfScaleBenchmarks(t *testing.T) {
 	errs, _ := union.Compile(structuralOf(t, nestedSchema(16)), nil).Validate(deep, nil, union.Options{})
 	if len(errs) != 1 {
 		t.Errorf("the union at the bottom is not looked at: %v", errs)
+	}
+}
+
+// TestObjectOfMakeBench holds that what hack/bench sends to servers is what is measured here.
+func TestObjectOfMakeBench(t *testing.T) {
+	text, err := os.ReadFile("../../hack/bench/internal/route/httproute.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := utiljson.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(route(), got); diff != "" {
+		t.Errorf("(-route +file):\n%s", diff)
 	}
 }

@@ -1,0 +1,118 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package endtoend
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/hack/bench/internal/control"
+	"github.com/fairlead-dev/fairlead/hack/bench/internal/route"
+)
+
+// worker updates one object again and again, each time with another port. It sends the object as the server returned it
+// once, owners included, with two values in it replaced: making the request takes next to no time.
+type worker struct {
+	path            string
+	head, mid, tail []byte // what is around the two values
+	resourceVersion []byte
+	port            int
+}
+
+// Marks for where the two values are.
+const (
+	versionMark = "mark-of-version"
+	portMark    = 61234
+)
+
+// versionAttribute is what a version follows. Owners have none, so that the first one is that of the object.
+var versionAttribute = []byte(`"resourceVersion":"`)
+
+// newWorker creates the object of a worker.
+func newWorker(ctx context.Context, s *control.Server, name string) (*worker, error) {
+	object, err := s.JSON(ctx, http.MethodPost, route.Resource, route.Object(name))
+	if err != nil {
+		return nil, err
+	}
+	metadata := object["metadata"].(map[string]any)
+	version := metadata["resourceVersion"].(string)
+	metadata["resourceVersion"] = versionMark
+	object["spec"].(map[string]any)["parentRefs"].([]any)[0].(map[string]any)["port"] = portMark
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{path: route.Resource + "/" + name, resourceVersion: []byte(version)}
+	var found, foundToo bool
+	w.head, w.tail, found = bytes.Cut(text, []byte(versionMark))
+	w.mid, w.tail, foundToo = bytes.Cut(w.tail, []byte(strconv.Itoa(portMark)))
+	if !found || !foundToo {
+		return nil, errors.New("the object has no place for what changes")
+	}
+	return w, nil
+}
+
+// body is the next request. Ports go round.
+func (w *worker) body() []byte {
+	w.port = w.port%60_000 + 1
+	body := make([]byte, 0, len(w.head)+len(w.mid)+len(w.tail)+32)
+	body = append(append(body, w.head...), w.resourceVersion...)
+	body = append(body, w.mid...)
+	body = strconv.AppendInt(body, int64(w.port), 10)
+	return append(body, w.tail...)
+}
+
+// update sends a request and returns how long it took.
+func (w *worker) update(ctx context.Context, s *control.Server) (time.Duration, error) {
+	body := w.body()
+	start := time.Now()
+	code, answer, err := s.Do(ctx, http.MethodPut, w.path, body)
+	took := time.Since(start)
+	if err != nil {
+		return 0, err
+	}
+	if code != http.StatusOK {
+		return 0, &control.StatusError{Code: code, Text: string(answer)}
+	}
+	_, rest, found := bytes.Cut(answer, versionAttribute)
+	version, _, closed := bytes.Cut(rest, []byte{'"'})
+	if !found || !closed {
+		return 0, fmt.Errorf("an answer without a version: %.200s", answer)
+	}
+	w.resourceVersion = bytes.Clone(version)
+	return took, nil
+}
+
+// load lets the workers send that many requests in all, and returns their times.
+func load(ctx context.Context, s *control.Server, workers []*worker, requests int) ([]float64, error) {
+	each := max(1, requests/len(workers))
+	times := make([][]float64, len(workers))
+	errs := make([]error, len(workers))
+	var group sync.WaitGroup
+	for i, w := range workers {
+		group.Go(func() {
+			for range each {
+				took, err := w.update(ctx, s)
+				if err != nil {
+					errs[i] = err
+					return
+				}
+				times[i] = append(times[i], took.Seconds())
+			}
+		})
+	}
+	group.Wait()
+	var all []float64
+	for _, t := range times {
+		all = append(all, t...)
+	}
+	return all, errors.Join(errs...)
+}

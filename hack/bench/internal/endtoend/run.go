@@ -1,0 +1,274 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package endtoend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/hack/bench/internal/control"
+	"github.com/fairlead-dev/fairlead/hack/bench/internal/route"
+)
+
+// Config says what to run.
+type Config struct {
+	// Server, Stock and Etcd are programs.
+	Server, Stock, Etcd string
+	// Schema is that of the CRD, with unions.
+	Schema route.Schema
+	// Workers are how many there are at once, in one batch after another.
+	Workers []int
+	// Requests are sent in a batch. All that a batch allocates stays in memory until the next collection.
+	Requests int
+	// Rounds are run at least, and more until For has passed.
+	Rounds int
+	For    time.Duration
+	// Log is told what goes on.
+	Log func(format string, args ...any)
+}
+
+// Series is what was measured of one arm, with a value for each round.
+type Series struct {
+	// CPU of the API server and of this process, in seconds for a request.
+	CPU, Client []float64
+	// Bytes and Objects that the API server allocated for a request.
+	Bytes, Objects []float64
+	// PerSecond is how many requests were answered.
+	PerSecond []float64
+	// Latencies are those of all requests, in seconds.
+	Latencies []float64
+	// P50 and P99 are of each round.
+	P50, P99 []float64
+}
+
+// Result is what was measured.
+type Result struct {
+	Rounds   int
+	Requests int
+	// Series are by arm and number of workers.
+	Series map[string]map[int]*Series
+	// Live is the heap after a collection, in the middle of the run, and Peak the most memory that the kernel has seen,
+	// by arm, in bytes.
+	Live, Peak map[string]float64
+}
+
+type bench struct {
+	config      Config
+	dir         string
+	credentials *control.Credentials
+	etcd        *control.Etcd
+	webhookURL  string
+	arms        []arm
+	servers     []*control.Server
+	workers     []map[int][]*worker // by arm and number
+}
+
+// Run measures all arms.
+func Run(ctx context.Context, config Config) (*Result, error) {
+	dir, err := control.WorkDir("endtoend")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	b := &bench{config: config, dir: dir, arms: arms()}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer b.stop()
+	if err := b.start(ctx); err != nil {
+		return nil, err
+	}
+	return b.measure(ctx)
+}
+
+func (b *bench) start(ctx context.Context) error {
+	var err error
+	if b.credentials, err = control.NewCredentials(b.dir); err != nil {
+		return err
+	}
+	if b.webhookURL, err = serveWebhooks(ctx, b.credentials); err != nil {
+		return err
+	}
+	if b.etcd, err = control.StartEtcd(ctx, b.dir, b.config.Etcd); err != nil {
+		return err
+	}
+	b.servers = make([]*control.Server, len(b.arms))
+	b.workers = make([]map[int][]*worker, len(b.arms))
+	errs := make([]error, len(b.arms))
+	var group sync.WaitGroup
+	slots := make(chan struct{}, 2)
+	for i, a := range b.arms {
+		group.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if err := b.startArm(ctx, i, a); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", a.name, err)
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+func (b *bench) startArm(ctx context.Context, i int, a arm) error {
+	server, err := control.StartServer(ctx, b.dir, b.etcd, b.credentials, b.options(i, a))
+	if err != nil {
+		return err
+	}
+	b.servers[i] = server
+	crd, err := b.config.Schema.CRD(route.Plural, a.variant)
+	if err != nil {
+		return err
+	}
+	if _, err := server.JSON(ctx, http.MethodPost, route.CRDs, crd); err != nil {
+		return err
+	}
+	if a.extend != nil {
+		for _, m := range a.extend(b) {
+			if _, err := server.JSON(ctx, http.MethodPost, m.path, m.object); err != nil {
+				return err
+			}
+		}
+	}
+	if err := prove(ctx, server, a); err != nil {
+		return err
+	}
+	b.config.Log("%s: accepts a good object; refuses a bad one: %v; a stale update is %s", a.name, a.refusesBad, a.stale)
+	return b.makeWorkers(ctx, i)
+}
+
+func (b *bench) makeWorkers(ctx context.Context, i int) error {
+	b.workers[i] = map[int][]*worker{}
+	for _, n := range b.config.Workers {
+		for j := range n {
+			w, err := newWorker(ctx, b.servers[i], fmt.Sprintf("of-%d-%d", n, j))
+			if err != nil {
+				return err
+			}
+			b.workers[i][n] = append(b.workers[i][n], w)
+		}
+	}
+	return nil
+}
+
+func (b *bench) stop() {
+	var group sync.WaitGroup
+	for _, s := range b.servers {
+		if s != nil {
+			group.Go(s.Stop)
+		}
+	}
+	group.Wait()
+	if b.etcd != nil {
+		b.etcd.Stop()
+	}
+}
+
+func (b *bench) measure(ctx context.Context) (*Result, error) {
+	r := &Result{
+		Requests: b.config.Requests, Series: map[string]map[int]*Series{},
+		Live: map[string]float64{}, Peak: map[string]float64{},
+	}
+	for _, a := range b.arms {
+		r.Series[a.name] = map[int]*Series{}
+		for _, n := range b.config.Workers {
+			r.Series[a.name][n] = &Series{}
+		}
+	}
+	for start := time.Now(); r.Rounds < b.config.Rounds || time.Since(start) < b.config.For; r.Rounds++ {
+		for _, i := range order(len(b.arms), r.Rounds) {
+			if err := b.visit(ctx, i, r); err != nil {
+				return nil, fmt.Errorf("%s: %w", b.arms[i].name, err)
+			}
+		}
+		b.config.Log("end to end: round %d after %v", r.Rounds+1, time.Since(start).Round(time.Second))
+	}
+	for i, a := range b.arms {
+		memory, err := b.servers[i].Memory()
+		if err != nil {
+			return nil, err
+		}
+		r.Peak[a.name] = memory.Peak
+	}
+	return r, nil
+}
+
+// order starts with another arm in each round, and goes backwards in every other: none is always behind the same one.
+func order(n, round int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = (i + round) % n
+	}
+	if round%2 == 1 {
+		slices.Reverse(list)
+	}
+	return list
+}
+
+// visit measures a batch of one arm with each number of workers.
+func (b *bench) visit(ctx context.Context, i int, r *Result) error {
+	for _, n := range b.config.Workers {
+		heap, err := b.servers[i].Collect(ctx)
+		if err != nil {
+			return err
+		}
+		r.Live[b.arms[i].name] = heap.Live
+		if err := b.batch(ctx, b.servers[i], b.workers[i][n], r.Series[b.arms[i].name][n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usage is what was used up to now.
+type usage struct {
+	at             time.Time
+	server, client time.Duration
+}
+
+func usageOf(s *control.Server) (u usage, err error) {
+	if u.client, err = control.CPU(os.Getpid()); err != nil {
+		return u, err
+	}
+	u.server, err = s.CPU()
+	u.at = time.Now()
+	return u, err
+}
+
+// batch adds a round to the series. To read the heap allocates, too; how much is found by reading it twice.
+func (b *bench) batch(ctx context.Context, s *control.Server, workers []*worker, to *Series) error {
+	// The collection emptied pools.
+	if _, err := load(ctx, s, workers, b.config.Requests/10); err != nil {
+		return err
+	}
+	var heaps [3]control.Heap
+	var err error
+	for i := range 2 {
+		if heaps[i], err = s.Heap(ctx); err != nil {
+			return err
+		}
+	}
+	before, err := usageOf(s)
+	if err != nil {
+		return err
+	}
+	latencies, err := load(ctx, s, workers, b.config.Requests)
+	if err != nil {
+		return err
+	}
+	after, err := usageOf(s)
+	if err != nil {
+		return err
+	}
+	if heaps[2], err = s.Heap(ctx); err != nil {
+		return err
+	}
+	to.add(before, after, heaps, latencies)
+	return nil
+}

@@ -1,0 +1,125 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package benchmark
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
+)
+
+// These name the request that a process of TestWorkDoesNotGrow makes, and how often.
+const (
+	workCase   = "FAIRLEAD_WORK_CASE"
+	workRepeat = "FAIRLEAD_WORK_REPEAT"
+)
+
+// workCases are fixed requests with the number of statements that our packages may execute for them. Counted are those
+// that the coverage counters of the compiler see: the same on every machine and on every run, unlike times. The limits
+// are what was counted and 5%; who makes a request cheaper lowers its limit, who has to raise one says why.
+var workCases = []struct {
+	name  string
+	limit int
+}{
+	{"unions, 4 rules", 1585},
+	{"unions, 64 rules", 24140},
+	{"gates, 4 rules", 1540},
+	{"gates, 64 rules", 23275},
+	{"no unions, no gates", 12},
+}
+
+// TestWorkOfOneCase is what the processes run; by itself it does nothing.
+func TestWorkOfOneCase(t *testing.T) {
+	name := os.Getenv(workCase)
+	if name == "" {
+		return
+	}
+	repeat, err := strconv.Atoi(os.Getenv(workRepeat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := 4
+	if strings.Contains(name, "64 rules") {
+		rules = 64
+	}
+	structural := structuralOf(t, longRouteSchema(t))
+	var unions *union.Plan
+	var gates *fieldgate.Plan
+	switch {
+	case strings.HasPrefix(name, "unions"):
+		unions = union.Compile(structural, nil)
+	case strings.HasPrefix(name, "gates"):
+		gates = fieldgate.Compile(disabledGates(gatedPaths()), structural)
+	}
+	obj, old := routeOf(rules), routeOf(rules)
+	for range repeat {
+		normalizeAndValidate(unions, obj, old)
+		evaluate(gates, obj, old)
+	}
+}
+
+// TestWorkDoesNotGrow counts what a request of a valid object costs in executed statements, so that a change which
+// makes it walk more is seen without a clock (rules R2, R3).
+func TestWorkDoesNotGrow(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "work.test")
+	const packages = "github.com/fairlead-dev/fairlead/pkg/registry/customresource/..."
+	build := exec.Command("go", "test", "-c", "-covermode=count", "-coverpkg="+packages, "-o", binary, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, c := range workCases {
+		const repeats = 100
+		work := (statements(t, binary, c.name, 1+repeats) - statements(t, binary, c.name, 1)) / repeats
+		if work > c.limit {
+			t.Errorf("%s: %d statements, at most %d", c.name, work, c.limit)
+		} else {
+			t.Logf("%s: %d statements of %d", c.name, work, c.limit)
+		}
+	}
+}
+
+// statements runs a case in a process of its own and returns how many statements it executed, compilation of the plan
+// included.
+func statements(t *testing.T, binary, name string, repeat int) int {
+	t.Helper()
+	profile := filepath.Join(t.TempDir(), "profile")
+	run := exec.Command(binary, "-test.run", "^TestWorkOfOneCase$", "-test.coverprofile", profile)
+	run.Env = append(os.Environ(), workCase+"="+name, workRepeat+"="+strconv.Itoa(repeat))
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	file, err := os.Open(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	total := 0
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		// file:from,to statements count
+		if fields := strings.Fields(lines.Text()); len(fields) == 3 {
+			total += number(t, fields[1]) * number(t, fields[2])
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return total
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
