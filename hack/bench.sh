@@ -5,6 +5,7 @@
 # Measures what fairlead costs, and writes _output/bench/report.md and charts; hack/bench/README.md says more.
 #   QUICK=1   a smoke run of about a minute, whose figures mean nothing
 #   PARTS=…   only some of micro,endtoend,crds
+#   PROFILES=1 profiles of the API servers under load, too, into _output/bench/profiles
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -20,6 +21,7 @@ go build -C hack/bench -o "${ROOT}/_output/bin/bench" .
 
 flags=()
 [[ -z ${QUICK:-} ]] || flags+=(-quick)
+[[ -z ${PROFILES:-} ]] || flags+=(-profiles)
 [[ -z ${PARTS:-} ]] || flags+=(-parts "${PARTS}")
 exec _output/bin/bench \
   -server _output/envtest/kube-apiserver -stock _output/stock/kube-apiserver -etcd _output/envtest/etcd \

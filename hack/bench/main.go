@@ -35,6 +35,7 @@ type options struct {
 	out                 string
 	parts               string
 	quick               bool
+	profiles            bool
 }
 
 func main() {
@@ -47,6 +48,7 @@ func main() {
 	flag.StringVar(&o.out, "out", "", "where the report and the charts go")
 	flag.StringVar(&o.parts, "parts", allParts, "what to measure")
 	flag.BoolVar(&o.quick, "quick", false, "a smoke run")
+	flag.BoolVar(&o.profiles, "profiles", false, "write profiles of the API servers of the end to end part into OUT/profiles")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

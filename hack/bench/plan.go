@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/fairlead-dev/fairlead/hack/bench/internal/endtoend"
@@ -31,12 +32,16 @@ func planOf(o options, schema route.Schema) plan {
 		endToEnd: endtoend.Config{
 			Server: o.server, Stock: o.stock, Etcd: o.etcd, Schema: schema, Log: logf,
 			// An update allocates some 5 MiB: a batch must not take more than a gibibyte, in each of nine servers.
-			Workers: []int{1, 8}, Requests: 200, Rounds: 6, For: 5 * time.Minute,
+			Workers: []int{1, 8}, Requests: 100, Rounds: 6, For: 5 * time.Minute,
 		},
 		crds: manycrds.Config{
 			Server: o.server, Stock: o.stock, Etcd: o.etcd, Schema: schema, Log: logf,
 			CRDs: 500, Rounds: 2,
 		},
+	}
+	if o.profiles {
+		p.endToEnd.Profiles = filepath.Join(o.out, "profiles")
+		p.crds.Profiles = p.endToEnd.Profiles
 	}
 	if o.quick {
 		p.micro.Time, p.micro.Rounds, p.micro.For = time.Millisecond, 1, 0

@@ -150,32 +150,13 @@ func isDefault(value any, field *structuralschema.Structural) bool {
 	return jsonvalue.Equal(value, object[name])
 }
 
-// hasDefaults tells whether a schema defaults anything.
-func hasDefaults(s *structuralschema.Structural) bool {
-	if s == nil {
-		return false
-	}
-	if s.Default.Object != nil || hasDefaults(s.Items) {
-		return true
-	}
-	if s.AdditionalProperties != nil && hasDefaults(s.AdditionalProperties.Structural) {
-		return true
-	}
-	for name := range s.Properties {
-		if property := s.Properties[name]; hasDefaults(&property) {
-			return true
-		}
-	}
-	return false
-}
-
 // learnDefaults keeps the schemas by which objects of other versions were defaulted before the gates are asked.
 func (p *Plan) learnDefaults(schemas map[string]*structuralschema.Structural) {
 	if p.gates == nil || p.convertor == nil {
 		return
 	}
 	for name, v := range p.versions {
-		if name != p.storage.Version && hasDefaults(schemas[name]) {
+		if name != p.storage.Version && fieldgate.HasDefaults(schemas[name]) {
 			v.defaults = schemas[name]
 			p.versions[name] = v
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 )
@@ -46,6 +47,18 @@ func (c *Client) Do(ctx context.Context, method, path string, body []byte) (int,
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
 	return response.StatusCode, answer, err
+}
+
+// Save writes the answer to a request, such as a profile, to a file.
+func (c *Client) Save(ctx context.Context, path, file string) error {
+	code, answer, err := c.Do(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	if code != http.StatusOK {
+		return &StatusError{Code: code, Text: string(answer)}
+	}
+	return os.WriteFile(file, answer, 0o644)
 }
 
 // StatusError is an answer that is no success.

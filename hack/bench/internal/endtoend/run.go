@@ -30,6 +30,8 @@ type Config struct {
 	// Rounds are run at least, and more until For has passed.
 	Rounds int
 	For    time.Duration
+	// Profiles is a directory for profiles of all arms; none are taken if it is empty.
+	Profiles string
 	// Log is told what goes on.
 	Log func(format string, args ...any)
 }
@@ -195,6 +197,9 @@ func (b *bench) measure(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 		r.Peak[a.name] = memory.Peak
+	}
+	if b.config.Profiles != "" {
+		return r, b.profile(ctx, b.config.Profiles)
 	}
 	return r, nil
 }

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,6 +46,8 @@ type Config struct {
 	For    time.Duration
 	// Log is told what goes on.
 	Log func(format string, args ...any)
+	// Profiles is a directory for heap profiles of all arms; none are taken if it is empty.
+	Profiles string
 }
 
 // Series has what was measured of one arm, with a value for each start.
@@ -195,7 +199,14 @@ func (b *bench) visit(ctx context.Context, a arm, to *Series) error {
 		return err
 	}
 	to.CPU = append(to.CPU, cpu.Seconds())
-	return remember(ctx, s, to)
+	if err := remember(ctx, s, to); err != nil || b.config.Profiles == "" {
+		return err
+	}
+	if err := os.MkdirAll(b.config.Profiles, 0o755); err != nil {
+		return err
+	}
+	name := strings.NewReplacer(",", "", " ", "-", "+", "and").Replace(a.name)
+	return s.Save(ctx, "/debug/pprof/heap", filepath.Join(b.config.Profiles, "crds-"+name+".heap.pb.gz"))
 }
 
 // remember adds what is in memory once all is quiet.

@@ -4,6 +4,8 @@
 package fieldgate
 
 import (
+	"slices"
+
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -13,10 +15,16 @@ import (
 
 // WithoutDisabledDefaults returns the schema without what would default a disabled field (rule G8): its own default,
 // those of fields inside it, and its part of the default of an enclosing object. The schema itself is left alone, and
-// returned where no field is disabled.
+// returned where it defaults no disabled field.
 func (p *Plan) WithoutDisabledDefaults(schema *structuralschema.Structural) *structuralschema.Structural {
-	paths := p.DisabledPaths(scope.Everything)
-	if len(paths) == 0 || schema == nil {
+	if schema == nil {
+		return nil
+	}
+	// Most gates guard fields without a default. A copy of a schema is as large as all that a CRD costs besides.
+	paths := slices.DeleteFunc(p.DisabledPaths(scope.Everything), func(path fieldpath.Path) bool {
+		return !hasDefaultOf(schema, path)
+	})
+	if len(paths) == 0 {
 		return schema
 	}
 	schema = schema.DeepCopy()
@@ -24,6 +32,46 @@ func (p *Plan) WithoutDisabledDefaults(schema *structuralschema.Structural) *str
 		dropDefault(schema, path)
 	}
 	return schema
+}
+
+// hasDefaultOf tells whether anything might default the field at path below schema: also a default of an enclosing
+// object, whatever is in it.
+func hasDefaultOf(schema *structuralschema.Structural, path fieldpath.Path) bool {
+	if schema == nil {
+		return false
+	}
+	if len(path) == 0 {
+		return HasDefaults(schema)
+	}
+	if schema.Default.Object != nil {
+		return true
+	}
+	step, rest := path[0], path[1:]
+	if step.Each {
+		return hasDefaultOf(schema.Items, rest) ||
+			schema.AdditionalProperties != nil && hasDefaultOf(schema.AdditionalProperties.Structural, rest)
+	}
+	property, ok := schema.Properties[step.Name]
+	return ok && hasDefaultOf(&property, rest)
+}
+
+// HasDefaults tells whether there is a default at or below schema.
+func HasDefaults(schema *structuralschema.Structural) bool {
+	if schema == nil {
+		return false
+	}
+	if schema.Default.Object != nil || HasDefaults(schema.Items) {
+		return true
+	}
+	if schema.AdditionalProperties != nil && HasDefaults(schema.AdditionalProperties.Structural) {
+		return true
+	}
+	for _, property := range schema.Properties {
+		if HasDefaults(&property) {
+			return true
+		}
+	}
+	return false
 }
 
 // dropDefault drops what would default the field at path below schema.

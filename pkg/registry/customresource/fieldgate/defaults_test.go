@@ -101,3 +101,30 @@ func TestG8EnabledFieldsKeepTheirDefaults(t *testing.T) {
 		t.Error("the schema was copied although no field is disabled")
 	}
 }
+
+// TestR2SchemasWithoutADisabledDefaultAreNotCopied (rules G8, R2): a copy would stay in memory for as long as the CRD.
+func TestR2SchemasWithoutADisabledDefaultAreNotCopied(t *testing.T) {
+	const schemaYAML = `
+type: object
+properties:
+  spec:
+    type: object
+    properties:
+      plain: {type: string}
+      other: {type: string, default: x}
+      inside: {type: object, properties: {a: {type: array, items: {type: object, properties: {b: {type: string, default: x}}}}}}
+      around: {type: object, default: {}, properties: {a: {type: string}}}
+      map: {type: object, additionalProperties: {type: object, properties: {plain: {type: string}, size: {type: integer, default: 1}}}}
+`
+	schema := testyaml.Structural(t, schemaYAML)
+	for path, copied := range map[string]bool{
+		".spec.plain": false, ".spec.map[*].plain": false, ".spec.nowhere": false,
+		".spec.other": true, ".spec.inside": true, ".spec.around.a": true, ".spec.map[*].size": true, ".spec.map": true, ".spec": true,
+	} {
+		gates := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t,
+			`featureGates: [{name: G, preRelease: alpha, fieldPaths: ["`+path+`"]}]`)
+		if got := Compile(gates, schema).WithoutDisabledDefaults(schema) != schema; got != copied {
+			t.Errorf("%s: copied: %v", path, got)
+		}
+	}
+}

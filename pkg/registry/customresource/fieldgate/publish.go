@@ -4,9 +4,11 @@
 package fieldgate
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
@@ -177,15 +179,15 @@ func (p publisher) values(d *declarations, values *spec.SchemaOrBool, enabled bo
 	return &published
 }
 
-// extension is made of JSON's own types, since the OpenAPI controllers compare specs with reflect.DeepEqual.
-func (p publisher) extension(gate *apiextensions.CustomResourceDefinitionFeatureGate, enabled bool) map[string]any {
-	value := map[string]any{
-		"name":       gate.Name,
-		"preRelease": string(gate.PreRelease),
-		"enabled":    enabled,
-	}
-	if p.component != "" {
-		value["component"] = p.component
-	}
+// extension is encoded already: a CRD may have many gates, and several documents hold its schema. The OpenAPI
+// controllers compare specs with reflect.DeepEqual, so that the encoding must be the same each time.
+func (p publisher) extension(gate *apiextensions.CustomResourceDefinitionFeatureGate, enabled bool) json.RawMessage {
+	value, err := json.Marshal(struct {
+		Component  string                   `json:"component,omitempty"`
+		Enabled    bool                     `json:"enabled"`
+		Name       string                   `json:"name"`
+		PreRelease apiextensions.PreRelease `json:"preRelease"`
+	}{p.component, enabled, gate.Name, gate.PreRelease})
+	utilruntime.Must(err) // strings and bools have no other
 	return value
 }
