@@ -15,7 +15,7 @@ import (
 
 // WithoutDisabledDefaults returns the schema without what would default a disabled field (rule G8): its own default,
 // those of fields inside it, and its part of the default of an enclosing object. The schema itself is left alone, and
-// returned where it defaults no disabled field.
+// returned where nothing in it could default a disabled field.
 func (p *Plan) WithoutDisabledDefaults(schema *structuralschema.Structural) *structuralschema.Structural {
 	if schema == nil {
 		return nil
