@@ -48,6 +48,7 @@ properties:
           properties:
             name: {type: string}
             size: {type: integer}
+            port: {type: integer}
 `
 
 // replicasGate is the gate of KEP-2608's example.

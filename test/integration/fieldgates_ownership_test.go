@@ -197,6 +197,26 @@ func TestG7ThroughListItems(t *testing.T) {
 	}
 }
 
+// TestG7SeveralFieldsOfTheItemsOfAList has two gates below one list: each takes its own field out of managedFields, and
+// neither the item, whose owner removes it later.
+func TestG7SeveralFieldsOfTheItemsOfAList(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, newCRD(t, `featureGates: [
+ {name: Size, preRelease: alpha, fieldPaths: ['.spec.containers[*].size']},
+ {name: Port, preRelease: alpha, fieldPaths: ['.spec.containers[*].port']}]`))
+	item := []string{"f:spec", "f:containers", `k:{"name":"a"}`}
+	u := s.mustApply("alice", `{containers: [{name: a, size: 1, port: 2}]}`, false)
+	for field, want := range map[string][]string{"f:size": nil, "f:port": nil, "f:name": {"alice"}, ".": {"alice"}} {
+		if diff := cmp.Diff(want, owners(t, u, append(slices.Clip(item), field)...)); diff != "" {
+			t.Errorf("owners of %s (-want +got):\n%s", field, diff)
+		}
+	}
+	u = s.mustApply("alice", `{containers: [{name: b, size: 1}]}`, false)
+	if diff := cmp.Diff("containers:\n- name: b", specOf(t, u)); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+}
+
 func TestG7ScaleOwnsNothingThatItDidNotChange(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, scalable(t))

@@ -12,16 +12,15 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
 
-// PublishOpenAPI marks the guarded fields in the OpenAPI schema of the storage version (rules F2, G12), and returns
-// the schema itself where there are none.
-func PublishOpenAPI(schema *spec.Schema, crd *apiextensionsv1.CustomResourceDefinition, versionName string) *spec.Schema {
+// PublishOpenAPI marks the guarded fields in the OpenAPI schema of the storage version (rules F2, G12). The schema is
+// changed in place.
+func PublishOpenAPI(schema *spec.Schema, crd *apiextensionsv1.CustomResourceDefinition, versionName string) {
 	if crd.Spec.CustomFeatureGates == nil || !utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning) {
-		return schema
+		return
 	}
 	for i := range crd.Spec.Versions {
 		if v := &crd.Spec.Versions[i]; v.Storage && v.Name == versionName {
-			return fieldgate.Publish(schema, crd.Spec.CustomFeatureGates)
+			fieldgate.Publish(schema, crd.Spec.CustomFeatureGates)
 		}
 	}
-	return schema
 }

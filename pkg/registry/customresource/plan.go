@@ -163,15 +163,6 @@ func (e *Endpoint) ForScale() *Endpoint {
 	return &scale
 }
 
-// DisabledPaths returns the fields that the endpoint does not write because of a gate: what upstream calls reset
-// fields (rule G7).
-func (e *Endpoint) DisabledPaths() []fieldpath.Path {
-	if e == nil {
-		return nil
-	}
-	return e.gates.DisabledPaths(e.scope)
-}
-
 // DisablesPath tells whether a gate disables the field at a path as scale has it in the request's version: names with a
 // dot before each. A field is disabled with each field around it. Where a webhook converts, the path is that of the
 // storage version, whatever is given.
@@ -186,7 +177,7 @@ func (e *Endpoint) DisablesPath(path string) bool {
 	for _, name := range strings.Split(strings.TrimPrefix(path, "."), ".") {
 		at = append(at, fieldpath.Field(name))
 	}
-	for _, disabled := range e.DisabledPaths() {
+	for _, disabled := range e.gates.DisabledPaths(e.scope) {
 		if at.HasPrefix(disabled) {
 			return true
 		}

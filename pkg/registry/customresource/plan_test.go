@@ -120,8 +120,8 @@ func TestR2NothingToDoIsNil(t *testing.T) {
 	if plan.Resource("v1") != nil || plan.Status("v1") != nil {
 		t.Error("an endpoint without plan")
 	}
-	if plan.Resource("v1").DisabledPaths() != nil || plan.Status("v1").Versions() != nil {
-		t.Error("a nil endpoint has paths or versions")
+	if len(plan.Resource("v1").ResetFilters(nil)) != 0 || plan.Status("v1").Versions() != nil {
+		t.Error("a nil endpoint has filters or versions")
 	}
 }
 
@@ -137,7 +137,7 @@ func TestG9EndpointsHaveTheirPaths(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, path := range tc.endpoint.DisabledPaths() {
+			for _, path := range tc.endpoint.gates.DisabledPaths(tc.endpoint.scope) {
 				got = append(got, path.String())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

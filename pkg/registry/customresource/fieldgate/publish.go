@@ -19,22 +19,21 @@ import (
 // component (if the CRD names one), name, preRelease and enabled, the effective state.
 const OpenAPIExtension = "x-kubernetes-feature-gate"
 
-// Publish returns the OpenAPI schema of a custom resource, v2 or v3, with every guarded field marked (rule G12). It
-// is for the schema of the storage version, to which the paths belong. Paths that do not parse, and fields that the
-// schema does not show or that refer to another schema, are left out (rule R1).
+// Publish marks every guarded field in the OpenAPI schema of a custom resource, v2 or v3 (rule G12). It is for the
+// schema of the storage version, to which the paths belong. Paths that do not parse, and fields that the schema does
+// not show or that refer to another schema, are left out (rule R1).
 //
-// schema is never modified: builders share parts of it between resources. The result shares with it all that is not
-// on the way to a guarded field. Without gates it is schema itself (rule R2).
-func Publish(schema *spec.Schema, gates *apiextensions.CustomResourceDefinitionFeatureGates) *spec.Schema {
+// schema is changed in place, as upstream's builder does that made it: documents hold it for as long as the CRD is
+// served, a second one beside it would be held, too. Only its extensions may be shared with other schemas.
+func Publish(schema *spec.Schema, gates *apiextensions.CustomResourceDefinitionFeatureGates) {
 	if schema == nil || gates == nil {
-		return schema
+		return
 	}
 	p := publisher{}
 	if gates.Component != nil {
 		p.component = *gates.Component
 	}
-	published := p.publish(newDeclarations(gates), *schema, true)
-	return &published
+	p.publish(newDeclarations(gates), schema, true)
 }
 
 // EffectiveStates tells of each feature gate, by its index in the CRD, whether it is enabled for at least one of
@@ -128,55 +127,34 @@ type publisher struct {
 	component string
 }
 
-// publish returns schema with what is declared at its place and below. above is the effective state of the fields
-// around it. Every level of the schema is copied before it is changed; a place that the schema does not have ends
-// the walk, so that it is never deeper than the schema.
-func (p publisher) publish(d *declarations, schema spec.Schema, above bool) spec.Schema {
+// publish marks what is declared at the place of schema and below. above is the effective state of the fields around
+// it. A place that the schema does not have ends the walk, so that it is never deeper than the schema.
+func (p publisher) publish(d *declarations, schema *spec.Schema, above bool) {
 	if schema.Ref.String() != "" { // readers ignore what stands beside a reference
-		return schema
+		return
 	}
 	enabled := above
 	if d.gate != nil {
 		enabled = above && d.gate.IsEnabled()
+		// Upstream's builder puts apiVersion and kind into embedded resources as its definitions have them.
 		schema.Extensions = maps.Clone(schema.Extensions)
 		schema.AddExtension(OpenAPIExtension, p.extension(d.gate, enabled))
 	}
-	if len(d.fields) > 0 {
-		schema.Properties = p.properties(d.fields, schema.Properties, enabled)
-	}
-	if d.each != nil {
-		schema.Items = p.items(d.each, schema.Items, enabled)
-		schema.AdditionalProperties = p.values(d.each, schema.AdditionalProperties, enabled)
-	}
-	return schema
-}
-
-func (p publisher) properties(fields map[string]*declarations, properties map[string]spec.Schema, enabled bool) map[string]spec.Schema {
-	published := maps.Clone(properties)
-	for name, d := range fields {
-		if property, ok := properties[name]; ok {
-			published[name] = p.publish(d, property, enabled)
+	for name, field := range d.fields {
+		if property, ok := schema.Properties[name]; ok {
+			p.publish(field, &property, enabled)
+			schema.Properties[name] = property
 		}
 	}
-	return published
-}
-
-func (p publisher) items(d *declarations, items *spec.SchemaOrArray, enabled bool) *spec.SchemaOrArray {
-	if items == nil || items.Schema == nil {
-		return items
+	if d.each == nil {
+		return
 	}
-	published, schema := *items, p.publish(d, *items.Schema, enabled)
-	published.Schema = &schema
-	return &published
-}
-
-func (p publisher) values(d *declarations, values *spec.SchemaOrBool, enabled bool) *spec.SchemaOrBool {
-	if values == nil || values.Schema == nil {
-		return values
+	if schema.Items != nil && schema.Items.Schema != nil {
+		p.publish(d.each, schema.Items.Schema, enabled)
 	}
-	published, schema := *values, p.publish(d, *values.Schema, enabled)
-	published.Schema = &schema
-	return &published
+	if schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil {
+		p.publish(d.each, schema.AdditionalProperties.Schema, enabled)
+	}
 }
 
 // extension is encoded already: a CRD may have many gates, and several documents hold its schema. The OpenAPI
