@@ -97,6 +97,19 @@ type Heap struct {
 	Allocated, Objects float64
 }
 
+// Allocations are counts of what was allocated.
+type Allocations struct{ Bytes, Objects float64 }
+
+// Since returns what was allocated since an earlier reading.
+func (h Heap) Since(earlier Heap) Allocations {
+	return Allocations{h.Allocated - earlier.Allocated, h.Objects - earlier.Objects}
+}
+
+// Less returns the rest.
+func (a Allocations) Less(b Allocations) Allocations {
+	return Allocations{a.Bytes - b.Bytes, a.Objects - b.Objects}
+}
+
 // Collect makes the server collect its garbage, twice, so that pools are empty too, and returns what is left.
 func (c *Client) Collect(ctx context.Context) (Heap, error) {
 	if _, err := c.heap(ctx, "?debug=1&gc=1"); err != nil {

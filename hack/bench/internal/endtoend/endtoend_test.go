@@ -30,14 +30,21 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func TestSeriesAdd(t *testing.T) {
+func TestSeries(t *testing.T) {
 	var s Series
-	start := time.Now()
-	heap := func(n float64) control.Heap { return control.Heap{Allocated: n, Objects: n / 10} }
-	s.add(usage{at: start}, usage{at: start.Add(time.Second), server: 4 * time.Second, client: time.Second},
-		[3]control.Heap{heap(1000), heap(1100), heap(1600)}, []float64{1, 2, 3, 4})
+	m := measurement{
+		took: time.Second, server: 4 * time.Second, client: time.Second, latencies: []float64{1, 2, 3, 4},
+		allocated: control.Heap{Allocated: 1600, Objects: 160}.Since(control.Heap{Allocated: 1000, Objects: 100}).
+			Less(control.Allocations{Bytes: 200, Objects: 20}),
+	}
+	s.add(0, m)
 	if s.CPU[0] != 1 || s.Client[0] != 0.25 || s.PerSecond[0] != 4 || s.Bytes[0] != 100 || s.Objects[0] != 10 {
 		t.Errorf("%+v", s)
+	}
+	s.add(1, measurement{server: time.Second, latencies: []float64{1}})
+	s.add(2, measurement{server: 2 * time.Second, latencies: []float64{1}})
+	if got := s.In(&Series{Rounds: []int{0, 2}}, s.CPU); !slices.Equal(got, []float64{1, 2}) {
+		t.Errorf("in every other round %v", got)
 	}
 }
 
@@ -64,8 +71,8 @@ func TestWebhooks(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-func TestBodyOfWorker(t *testing.T) {
-	w := worker{head: []byte("a"), mid: []byte("b"), tail: []byte("c"), resourceVersion: []byte("7")}
+func TestBodyOfTarget(t *testing.T) {
+	w := target{head: []byte("a"), mid: []byte("b"), tail: []byte("c"), resourceVersion: []byte("7")}
 	if first, second := string(w.body()), string(w.body()); first != "a7b1c" || second != "a7b2c" {
 		t.Errorf("%s, then %s", first, second)
 	}

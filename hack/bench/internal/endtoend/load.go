@@ -18,9 +18,19 @@ import (
 	"github.com/fairlead-dev/fairlead/hack/bench/internal/route"
 )
 
-// worker updates one object again and again, each time with another port. It sends the object as the server returned it
-// once, owners included, with two values in it replaced: making the request takes next to no time.
+// objectsOfWorker is how many objects a worker updates in turn. With one alone the next update may be there before the
+// server's cache has seen the last one: then it does its work twice, for some requests in a hundred, by chance.
+const objectsOfWorker = 4
+
+// worker updates its objects in turn, and nobody else's.
 type worker struct {
+	targets []*target
+	next    int
+}
+
+// target is an object that is updated again and again, each time with another port. It is sent as the server returned
+// it once, owners included, with two values in it replaced: making the request takes next to no time.
+type target struct {
 	path            string
 	head, mid, tail []byte // what is around the two values
 	resourceVersion []byte
@@ -36,8 +46,21 @@ const (
 // versionAttribute is what a version follows. Owners have none, so that the first one is that of the object.
 var versionAttribute = []byte(`"resourceVersion":"`)
 
-// newWorker creates the object of a worker.
+// newWorker creates the objects of a worker.
 func newWorker(ctx context.Context, s *control.Server, name string) (*worker, error) {
+	w := &worker{}
+	for i := range objectsOfWorker {
+		t, err := newTarget(ctx, s, fmt.Sprintf("%s-%d", name, i))
+		if err != nil {
+			return nil, err
+		}
+		w.targets = append(w.targets, t)
+	}
+	return w, nil
+}
+
+// newTarget creates an object.
+func newTarget(ctx context.Context, s *control.Server, name string) (*target, error) {
 	object, err := s.JSON(ctx, http.MethodPost, route.Resource, route.Object(name))
 	if err != nil {
 		return nil, err
@@ -50,31 +73,37 @@ func newWorker(ctx context.Context, s *control.Server, name string) (*worker, er
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{path: route.Resource + "/" + name, resourceVersion: []byte(version)}
+	t := &target{path: route.Resource + "/" + name, resourceVersion: []byte(version)}
 	var found, foundToo bool
-	w.head, w.tail, found = bytes.Cut(text, []byte(versionMark))
-	w.mid, w.tail, foundToo = bytes.Cut(w.tail, []byte(strconv.Itoa(portMark)))
+	t.head, t.tail, found = bytes.Cut(text, []byte(versionMark))
+	t.mid, t.tail, foundToo = bytes.Cut(t.tail, []byte(strconv.Itoa(portMark)))
 	if !found || !foundToo {
 		return nil, errors.New("the object has no place for what changes")
 	}
-	return w, nil
+	return t, nil
 }
 
 // body is the next request. Ports go round.
-func (w *worker) body() []byte {
-	w.port = w.port%60_000 + 1
-	body := make([]byte, 0, len(w.head)+len(w.mid)+len(w.tail)+32)
-	body = append(append(body, w.head...), w.resourceVersion...)
-	body = append(body, w.mid...)
-	body = strconv.AppendInt(body, int64(w.port), 10)
-	return append(body, w.tail...)
+func (t *target) body() []byte {
+	t.port = t.port%60_000 + 1
+	body := make([]byte, 0, len(t.head)+len(t.mid)+len(t.tail)+32)
+	body = append(append(body, t.head...), t.resourceVersion...)
+	body = append(body, t.mid...)
+	body = strconv.AppendInt(body, int64(t.port), 10)
+	return append(body, t.tail...)
 }
 
-// update sends a request and returns how long it took.
+// update sends a request for the next object and returns how long it took.
 func (w *worker) update(ctx context.Context, s *control.Server) (time.Duration, error) {
-	body := w.body()
+	t := w.targets[w.next]
+	w.next = (w.next + 1) % len(w.targets)
+	return t.update(ctx, s)
+}
+
+func (t *target) update(ctx context.Context, s *control.Server) (time.Duration, error) {
+	body := t.body()
 	start := time.Now()
-	code, answer, err := s.Do(ctx, http.MethodPut, w.path, body)
+	code, answer, err := s.Do(ctx, http.MethodPut, t.path, body)
 	took := time.Since(start)
 	if err != nil {
 		return 0, err
@@ -87,7 +116,7 @@ func (w *worker) update(ctx context.Context, s *control.Server) (time.Duration, 
 	if !found || !closed {
 		return 0, fmt.Errorf("an answer without a version: %.200s", answer)
 	}
-	w.resourceVersion = bytes.Clone(version)
+	t.resourceVersion = bytes.Clone(version)
 	return took, nil
 }
 

@@ -36,8 +36,10 @@ type Config struct {
 	Log func(format string, args ...any)
 }
 
-// Series is what was measured of one arm, with a value for each round.
+// Series is what was measured of one arm, with a value for each of its rounds.
 type Series struct {
+	// Rounds are those in which the arm was measured, from 0.
+	Rounds []int
 	// CPU of the API server and of this process, in seconds for a request.
 	CPU, Client []float64
 	// Bytes and Objects that the API server allocated for a request.
@@ -124,7 +126,7 @@ func (b *bench) startArm(ctx context.Context, i int, a arm) error {
 		return err
 	}
 	b.servers[i] = server
-	crd, err := b.config.Schema.CRD(route.Plural, a.variant)
+	crd, err := b.config.Schema.CRD(route.Group, route.Plural, a.variant)
 	if err != nil {
 		return err
 	}
@@ -185,11 +187,16 @@ func (b *bench) measure(ctx context.Context) (*Result, error) {
 	}
 	for start := time.Now(); r.Rounds < b.config.Rounds || time.Since(start) < b.config.For; r.Rounds++ {
 		for _, i := range order(len(b.arms), r.Rounds) {
+			if r.Rounds%b.arms[i].every != 0 {
+				continue
+			}
 			if err := b.visit(ctx, i, r); err != nil {
 				return nil, fmt.Errorf("%s: %w", b.arms[i].name, err)
 			}
 		}
-		b.config.Log("end to end: round %d after %v", r.Rounds+1, time.Since(start).Round(time.Second))
+		if r.Rounds%10 == 9 {
+			b.config.Log("end to end: %d rounds after %v", r.Rounds+1, time.Since(start).Round(time.Second))
+		}
 	}
 	for i, a := range b.arms {
 		memory, err := b.servers[i].Memory()
@@ -218,15 +225,28 @@ func order(n, round int) []int {
 
 // visit measures a batch of one arm with each number of workers.
 func (b *bench) visit(ctx context.Context, i int, r *Result) error {
+	server := b.servers[i]
+	heap, err := server.Collect(ctx)
+	if err != nil {
+		return err
+	}
+	r.Live[b.arms[i].name] = heap.Live
+	// To read the heap allocates, too; how much is found by reading it twice.
+	if heap, err = server.Heap(ctx); err != nil {
+		return err
+	}
+	again, err := server.Heap(ctx)
+	if err != nil {
+		return err
+	}
+	reading := again.Since(heap)
 	for _, n := range b.config.Workers {
-		heap, err := b.servers[i].Collect(ctx)
+		m, err := b.batch(ctx, server, b.workers[i][n])
 		if err != nil {
 			return err
 		}
-		r.Live[b.arms[i].name] = heap.Live
-		if err := b.batch(ctx, b.servers[i], b.workers[i][n], r.Series[b.arms[i].name][n]); err != nil {
-			return err
-		}
+		m.allocated = m.allocated.Less(reading)
+		r.Series[b.arms[i].name][n].add(r.Rounds, m)
 	}
 	return nil
 }
@@ -246,34 +266,39 @@ func usageOf(s *control.Server) (u usage, err error) {
 	return u, err
 }
 
-// batch adds a round to the series. To read the heap allocates, too; how much is found by reading it twice.
-func (b *bench) batch(ctx context.Context, s *control.Server, workers []*worker, to *Series) error {
+// measurement is what was measured of a batch.
+type measurement struct {
+	took           time.Duration
+	server, client time.Duration // processor time
+	allocated      control.Allocations
+	latencies      []float64 // seconds
+}
+
+func (b *bench) batch(ctx context.Context, s *control.Server, workers []*worker) (m measurement, err error) {
 	// The collection emptied pools.
-	if _, err := load(ctx, s, workers, b.config.Requests/10); err != nil {
-		return err
+	if _, err := load(ctx, s, workers, b.config.Requests/5); err != nil {
+		return m, err
 	}
-	var heaps [3]control.Heap
-	var err error
-	for i := range 2 {
-		if heaps[i], err = s.Heap(ctx); err != nil {
-			return err
-		}
+	heap, err := s.Heap(ctx)
+	if err != nil {
+		return m, err
 	}
 	before, err := usageOf(s)
 	if err != nil {
-		return err
+		return m, err
 	}
-	latencies, err := load(ctx, s, workers, b.config.Requests)
-	if err != nil {
-		return err
+	if m.latencies, err = load(ctx, s, workers, b.config.Requests); err != nil {
+		return m, err
 	}
 	after, err := usageOf(s)
 	if err != nil {
-		return err
+		return m, err
 	}
-	if heaps[2], err = s.Heap(ctx); err != nil {
-		return err
+	end, err := s.Heap(ctx)
+	if err != nil {
+		return m, err
 	}
-	to.add(before, after, heaps, latencies)
-	return nil
+	m.took, m.server, m.client = after.at.Sub(before.at), after.server-before.server, after.client-before.client
+	m.allocated = end.Since(heap)
+	return m, nil
 }

@@ -25,13 +25,17 @@ const (
 	Stock      = "stock"
 	GatesOff   = "ours, gates off"
 	Plain      = "ours, gates on"
-	UnionsGate = "ours, unions + 10 gates"
+	UnionGates = "ours, union + 10 gates"
 )
 
 const allGates = "APIUnions=true,CRDFieldLevelVersioning=true"
 
-// clients is how many requests are sent at once.
-const clients = 4
+const (
+	// clients is how many requests are sent at once.
+	clients = 4
+	// perGroup is how many CRDs have a group in common. The API server keeps a document of OpenAPI for each group.
+	perGroup = 10
+)
 
 // Config says what to run.
 type Config struct {
@@ -56,8 +60,11 @@ type Series struct {
 	Ready, Served []float64
 	// CPU is what the server ran until then, in seconds.
 	CPU []float64
-	// Live is the heap after a collection; RSS and Peak are as the kernel counts, with the collector at its default.
-	Live, RSS, Peak []float64
+	// Live is the heap after a collection once somebody has asked for /openapi/v3, which the server does by itself, too;
+	// WithV2 also for /openapi/v2, as clients before Kubernetes 1.27 do.
+	Live, WithV2 []float64
+	// RSS and Peak are as the kernel counts, with the collector at its default.
+	RSS, Peak []float64
 }
 
 // Result is what was measured, by arm.
@@ -82,7 +89,7 @@ func arms() []arm {
 		{name: Stock, data: "plain"},
 		{name: GatesOff, ours: true, data: "plain"},
 		{name: Plain, ours: true, gates: allGates, data: "plain"},
-		{name: UnionsGate, ours: true, gates: allGates, data: "unions", variant: route.Variant{Unions: true, Gates: true}},
+		{name: UnionGates, ours: true, gates: allGates, data: "union", variant: route.Variant{OneUnion: true, Gates: true}},
 	}
 }
 
@@ -153,6 +160,8 @@ func (b *bench) serve(ctx context.Context, a arm) (*control.Server, error) {
 	return control.StartServer(ctx, b.dir, b.etcd, b.credentials, opts)
 }
 
+func group(i int) string { return fmt.Sprintf("group%03d.%s", i/perGroup, route.Group) }
+
 func plural(i int) string { return fmt.Sprintf("routes%03d", i) }
 
 // populate creates the CRDs of an arm.
@@ -164,7 +173,7 @@ func (b *bench) populate(ctx context.Context, a arm) error {
 	}
 	defer s.Stop()
 	err = b.forEach(func(i int) error {
-		crd, err := b.config.Schema.CRD(plural(i), a.variant)
+		crd, err := b.config.Schema.CRD(group(i), plural(i), a.variant)
 		if err != nil {
 			return err
 		}
@@ -176,7 +185,7 @@ func (b *bench) populate(ctx context.Context, a arm) error {
 	if err != nil {
 		return err
 	}
-	err = b.forEach(func(i int) error { return waitServed(ctx, s, plural(i)) })
+	err = b.forEach(func(i int) error { return waitEstablished(ctx, s, i) })
 	b.config.Log("many CRDs: %d made with %q after %v", b.config.CRDs, a.name, time.Since(start).Round(time.Second))
 	return err
 }
@@ -190,7 +199,7 @@ func (b *bench) visit(ctx context.Context, a arm, to *Series) error {
 	}
 	defer s.Stop()
 	to.Ready = append(to.Ready, time.Since(start).Seconds())
-	if err := b.forEach(func(i int) error { return waitServed(ctx, s, plural(i)) }); err != nil {
+	if err := b.forEach(func(i int) error { return waitServed(ctx, s, i) }); err != nil {
 		return err
 	}
 	to.Served = append(to.Served, time.Since(start).Seconds())
@@ -209,29 +218,77 @@ func (b *bench) visit(ctx context.Context, a arm, to *Series) error {
 	return s.Save(ctx, "/debug/pprof/heap", filepath.Join(b.config.Profiles, "crds-"+name+".heap.pb.gz"))
 }
 
-// remember adds what is in memory once all is quiet.
+// remember adds what is in memory once all is quiet. The server encodes OpenAPI when it is asked for it, and keeps the
+// outcome: without asking, chance decides what it holds, tens of KiB for each CRD.
 func remember(ctx context.Context, s *control.Server, to *Series) error {
-	if err := s.Settle(ctx); err != nil {
-		return err
-	}
 	memory, err := s.Memory()
 	if err != nil {
 		return err
 	}
-	heap, err := s.Collect(ctx)
+	live, err := liveAfter(ctx, s, "/openapi/v3")
 	if err != nil {
 		return err
 	}
-	to.Live, to.RSS, to.Peak = append(to.Live, heap.Live), append(to.RSS, memory.RSS), append(to.Peak, memory.Peak)
+	withV2, err := liveAfter(ctx, s, "/openapi/v2")
+	if err != nil {
+		return err
+	}
+	to.RSS, to.Peak = append(to.RSS, memory.RSS), append(to.Peak, memory.Peak)
+	to.Live, to.WithV2 = append(to.Live, live), append(to.WithV2, withV2)
 	return nil
 }
 
+// liveAfter returns the live heap once a path was read.
+func liveAfter(ctx context.Context, s *control.Server, path string) (float64, error) {
+	if err := s.Settle(ctx); err != nil {
+		return 0, err
+	}
+	code, answer, err := s.Do(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return 0, err
+	}
+	if code != http.StatusOK {
+		return 0, &control.StatusError{Code: code, Text: string(answer)}
+	}
+	if err := s.Settle(ctx); err != nil {
+		return 0, err
+	}
+	heap, err := s.Collect(ctx)
+	return heap.Live, err
+}
+
 // waitServed returns when the resource can be listed, for which the server must have built its handler.
-func waitServed(ctx context.Context, s *control.Server, plural string) error {
-	deadline := time.Now().Add(3 * time.Minute)
-	path := fmt.Sprintf("/apis/%s/%s/%s?limit=1", route.Group, route.Version, plural)
-	for {
+func waitServed(ctx context.Context, s *control.Server, i int) error {
+	path := fmt.Sprintf("/apis/%s/%s/%s?limit=1", group(i), route.Version, plural(i))
+	return retry(ctx, func() error {
 		_, err := s.JSON(ctx, http.MethodGet, path, nil)
+		return err
+	})
+}
+
+// waitEstablished returns when the CRD is established. That is seconds after it is served, and a server that ends before
+// leaves a CRD that is never published in OpenAPI.
+func waitEstablished(ctx context.Context, s *control.Server, i int) error {
+	return retry(ctx, func() error {
+		crd, err := s.JSON(ctx, http.MethodGet, route.CRDs+"/"+plural(i)+"."+group(i), nil)
+		if err != nil {
+			return err
+		}
+		status, _ := crd["status"].(map[string]any)
+		conditions, _ := status["conditions"].([]any)
+		for _, c := range conditions {
+			if c := c.(map[string]any); c["type"] == "Established" && c["status"] == "True" {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s is not established: %v", plural(i), conditions)
+	})
+}
+
+// retry returns when do succeeds, or with its last error.
+func retry(ctx context.Context, do func() error) error {
+	for deadline := time.Now().Add(3 * time.Minute); ; {
+		err := do()
 		if err == nil || time.Now().After(deadline) || ctx.Err() != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 func measured(cpu, bytes, held float64) *Results {
 	e := &endtoend.Result{Rounds: 2, Requests: 10, Series: map[string]map[int]*endtoend.Series{}}
 	for _, name := range endtoend.Names() {
-		s := &endtoend.Series{CPU: []float64{1, 2}, Bytes: []float64{1e6, 2e6}, P50: []float64{1, 1}, P99: []float64{1, 1}}
+		s := &endtoend.Series{Rounds: []int{0, 1}, CPU: []float64{1, 2}, Bytes: []float64{1e6, 2e6}, P50: []float64{1, 1}, P99: []float64{1, 1}}
 		if name == endtoend.Unions {
 			s.CPU = []float64{cpu, 2 * cpu}
 			s.Bytes = []float64{1e6 + bytes, 2e6 + bytes}
@@ -26,7 +26,7 @@ func measured(cpu, bytes, held float64) *Results {
 	for _, name := range manycrds.Names() {
 		c.Series[name] = &manycrds.Series{Live: []float64{1e8}}
 	}
-	c.Series[manycrds.UnionsGate].Live[0] += 10 * held
+	c.Series[manycrds.UnionGates].Live[0] += 10 * held
 	return &Results{EndToEnd: e, CRDs: c}
 }
 

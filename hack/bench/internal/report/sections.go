@@ -119,11 +119,12 @@ func (w *writer) manyCRDs(r *manycrds.Result) {
 			number(in(stats.Of(s.Live), mib), "%.1f"),
 			interval(in(heldPerCRD(r, name, manycrds.Stock), kib), "%+.1f"),
 			interval(in(heldPerCRD(r, name, manycrds.Plain), kib), "%+.1f"),
+			interval(in(heldWithV2(r, name, manycrds.Plain), kib), "%+.1f"),
 			number(in(stats.Of(s.RSS), mib), "%.0f"), number(in(stats.Of(s.Peak), mib), "%.0f"),
 		})
 	}
 	w.table([]string{
 		"arm", "ready s", "served s", "CPU s", "live heap MiB", "− stock, KiB per CRD", "− ours without, KiB per CRD",
-		"RSS MiB", "peak RSS MiB",
+		"with OpenAPI v2, too", "RSS MiB", "peak RSS MiB",
 	}, rows)
 }

@@ -88,8 +88,8 @@ var gatedPaths = []string{
 
 // Variant of the CRD.
 type Variant struct {
-	// Unions leaves the unions in the schema; Rules puts the same checks there in CEL.
-	Unions, Rules bool
+	// Unions leaves the unions in the schema, OneUnion that of the filters alone; Rules puts the same checks there in CEL.
+	Unions, OneUnion, Rules bool
 	// Gates adds ten disabled gates.
 	Gates bool
 }
@@ -100,15 +100,15 @@ type Schema []byte
 // ReadSchema reads it from the file of the benchmarks.
 func ReadSchema(path string) (Schema, error) { return os.ReadFile(path) }
 
-// CRD returns a variant, with the plural as the resource's name.
-func (s Schema) CRD(plural string, v Variant) (map[string]any, error) {
+// CRD returns a variant, in a group and with a plural as the resource's name.
+func (s Schema) CRD(group, plural string, v Variant) (map[string]any, error) {
 	var root map[string]any
 	if err := yaml.Unmarshal(s, &root); err != nil {
 		return nil, err
 	}
 	vary(root, v)
 	spec := map[string]any{
-		"group": Group, "scope": "Namespaced",
+		"group": group, "scope": "Namespaced",
 		"names": map[string]any{"plural": plural, "kind": "HTTPRoute", "listKind": "HTTPRouteList"},
 		"versions": []any{map[string]any{
 			"name": Version, "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": root},
@@ -119,7 +119,7 @@ func (s Schema) CRD(plural string, v Variant) (map[string]any, error) {
 	}
 	return map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": plural + "." + Group}, "spec": spec,
+		"metadata": map[string]any{"name": plural + "." + group}, "spec": spec,
 	}, nil
 }
 
@@ -142,7 +142,7 @@ func vary(schema map[string]any, v Variant) {
 			if v.Rules {
 				addRules(schema, name, unions["fieldMembers"].(map[string]any))
 			}
-			if !v.Unions {
+			if !v.Unions && (!v.OneUnion || name != FilterUnion.Discriminator) {
 				delete(property, "x-kubernetes-unions")
 			}
 		}

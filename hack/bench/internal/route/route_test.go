@@ -20,7 +20,7 @@ func schema(t *testing.T) Schema {
 
 func crd(t *testing.T, v Variant) string {
 	t.Helper()
-	crd, err := schema(t).CRD(Plural, v)
+	crd, err := schema(t).CRD(Group, Plural, v)
 	if err != nil {
 		t.Fatal(err)
 	}
