@@ -5,8 +5,6 @@ package apiextensions
 
 import (
 	"encoding/json"
-
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
 // IsEnabled tells the effective state of a feature gate by itself (rule C1), leaving aside the gates of
@@ -39,11 +37,13 @@ func (gs *CustomResourceDefinitionFeatureGates) QualifiedName(g *CustomResourceD
 	return *gs.Component + "/" + g.Name
 }
 
-// Extension returns the unions as the value of an OpenAPI extension, encoded (rule U1): several documents hold the schema
-// of a CRD, and the bytes take a small part of what the maps take. What is not said is left out; the encoder of OpenAPI
-// documents would keep false.
-func (u *Unions) Extension() json.RawMessage {
-	encoded, err := json.Marshal(u)
-	utilruntime.Must(err) // strings and bools have no other
-	return encoded
-}
+// Extension returns the unions as the value of an OpenAPI extension (rule U1). It costs nothing: several documents hold
+// the schema of a CRD for as long as that is served.
+func (u *Unions) Extension() json.Marshaler { return (*unionsExtension)(u) }
+
+// unionsExtension are unions that are encoded as everywhere else. The encoder of OpenAPI documents would keep what
+// omitempty leaves out, such as false.
+type unionsExtension Unions
+
+// MarshalJSON implements json.Marshaler.
+func (e *unionsExtension) MarshalJSON() ([]byte, error) { return json.Marshal((*Unions)(e)) }

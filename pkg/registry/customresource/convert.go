@@ -76,11 +76,11 @@ func (r *Request) withoutDisabled(converted, u *unstructured.Unstructured) (map[
 // that does not. old is in the storage version.
 func (r *Request) forgiveDefaults(asked map[string]any, settled *unstructured.Unstructured, old map[string]any) error {
 	plan := r.endpoint.plan
-	defaults := plan.versions[settled.GroupVersionKind().Version].defaults
-	if defaults == nil || !r.outcome.Dropped() {
+	version, _ := plan.version(settled.GroupVersionKind().Version)
+	if version.defaults == nil || !r.outcome.Dropped() {
 		return nil
 	}
-	sent := withoutDefaults(asked, settled.Object, defaults).(map[string]any)
+	sent := withoutDefaults(asked, settled.Object, version.defaults).(map[string]any)
 	if jsonvalue.Equal(sent, asked) {
 		return nil
 	}
@@ -155,10 +155,10 @@ func (p *Plan) learnDefaults(schemas map[string]*structuralschema.Structural) {
 	if p.gates == nil || p.convertor == nil {
 		return
 	}
-	for name, v := range p.versions {
-		if name != p.storage.Version && fieldgate.HasDefaults(schemas[name]) {
-			v.defaults = schemas[name]
-			p.versions[name] = v
+	for i := range p.versions {
+		v := &p.versions[i]
+		if v.name != p.storage.Version && fieldgate.HasDefaults(schemas[v.name]) {
+			v.defaults = schemas[v.name]
 		}
 	}
 }

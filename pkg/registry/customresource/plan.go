@@ -4,6 +4,7 @@
 package customresource
 
 import (
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -30,13 +31,14 @@ type Plan struct {
 	// convertor converts to the storage version and back. It is nil where paths are evaluated in every version as
 	// they are: with conversion None.
 	convertor runtime.ObjectConvertor
-	versions  map[string]version
+	versions  []version // in the order of the CRD
 	// scalePath is where the storage version has the replicas of scale, if it has any.
 	scalePath string
 }
 
 // version is what the plan knows of a version.
 type version struct {
+	name      string
 	hasStatus bool
 	unions    *union.Plan // nil where there are none
 	// defaults is the schema by which it is defaulted where the gates cannot prevent it, nil where it does not matter.
@@ -49,14 +51,14 @@ type version struct {
 func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*structuralschema.Structural, convertor runtime.ObjectConvertor) *Plan {
 	p := &Plan{
 		crd:      crd.UID,
-		versions: map[string]version{},
+		versions: make([]version, len(crd.Spec.Versions)),
 	}
 	if crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter {
 		p.convertor = convertor
 	}
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
-		p.versions[v.Name] = version{hasStatus: v.Subresources != nil && v.Subresources.Status != nil}
+		p.versions[i] = version{name: v.Name, hasStatus: v.Subresources != nil && v.Subresources.Status != nil}
 		if v.Storage {
 			if v.Subresources != nil && v.Subresources.Scale != nil {
 				p.scalePath = v.Subresources.Scale.SpecReplicasPath
@@ -81,17 +83,25 @@ func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*
 // compileUnions tells whether any version has unions.
 func (p *Plan) compileUnions(schemas map[string]*structuralschema.Structural) bool {
 	found := false
-	for name, v := range p.versions {
+	for i := range p.versions {
+		v := &p.versions[i]
 		var disabledGate func(fieldpath.Path) string
-		if p.convertor == nil || name == p.storage.Version {
+		if p.convertor == nil || v.name == p.storage.Version {
 			disabledGate = p.gates.DisabledGate
 		}
-		if v.unions = union.Compile(schemas[name], disabledGate); v.unions != nil {
-			p.versions[name] = v
-			found = true
-		}
+		v.unions = union.Compile(schemas[v.name], disabledGate)
+		found = found || v.unions != nil
 	}
 	return found
+}
+
+// version returns what is known of a version, and whether the CRD has it. A CRD has few.
+func (p *Plan) version(name string) (v version, found bool) {
+	i := slices.IndexFunc(p.versions, func(v version) bool { return v.name == name })
+	if i < 0 {
+		return version{}, false
+	}
+	return p.versions[i], true
 }
 
 // DropDisabledDefaults takes the defaults of disabled fields out of the schemas in which the paths mean what they say
@@ -113,7 +123,7 @@ func (p *Plan) Resource(versionName string) *Endpoint {
 		return nil
 	}
 	written := scope.Everything
-	if p.versions[versionName].hasStatus {
+	if v, _ := p.version(versionName); v.hasStatus {
 		written = scope.ExceptStatus
 	}
 	return p.endpoint(versionName, written, scope.Everything)
@@ -133,8 +143,8 @@ func (p *Plan) endpoint(versionName string, written, validated scope.Scope) *End
 	if p.gates.Covers(written) {
 		e.gates = p.gates
 	}
-	if unions := p.versions[versionName].unions; unions.Covers(validated) {
-		e.unions = unions
+	if v, _ := p.version(versionName); v.unions.Covers(validated) {
+		e.unions = v.unions
 	}
 	if e.gates == nil && e.unions == nil {
 		return nil
@@ -195,8 +205,8 @@ func (e *Endpoint) Versions() []schema.GroupVersion {
 		return []schema.GroupVersion{e.plan.storage}
 	}
 	var versions []schema.GroupVersion
-	for name := range e.plan.versions {
-		versions = append(versions, schema.GroupVersion{Group: e.plan.storage.Group, Version: name})
+	for i := range e.plan.versions {
+		versions = append(versions, schema.GroupVersion{Group: e.plan.storage.Group, Version: e.plan.versions[i].name})
 	}
 	return versions
 }
@@ -208,6 +218,6 @@ func (e *Endpoint) SameFields(groupVersion string) bool {
 		return false
 	}
 	gv, err := schema.ParseGroupVersion(groupVersion)
-	_, found := e.plan.versions[gv.Version]
+	_, found := e.plan.version(gv.Version)
 	return err == nil && found && gv.Group == e.plan.storage.Group
 }

@@ -16,8 +16,6 @@ import (
 	"time"
 )
 
-const stopTimeout = 30 * time.Second
-
 // process is a child with its output in a file.
 type process struct {
 	name    string
@@ -51,13 +49,8 @@ func start(dir, name string, env []string, program string, args ...string) (*pro
 
 // stop ends the process; its data is thrown away anyway, so no patience is wasted.
 func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails only if there is nothing left to stop
-	select {
-	case <-p.exited:
-	case <-time.After(stopTimeout):
-		_ = p.cmd.Process.Kill()
-		<-p.exited
-	}
+	_ = p.cmd.Process.Kill() // fails only if there is nothing left to stop
+	<-p.exited
 }
 
 // died is the error of a process that ended before it was asked to.

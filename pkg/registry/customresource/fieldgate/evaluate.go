@@ -87,23 +87,23 @@ func (n *node) field(name string) *child {
 }
 
 func (e *evaluation) field(c *child, obj, old, applied map[string]any) {
-	if e.plan.isDisabled(c.node) {
+	if e.plan.isDisabled(&c.node) {
 		e.settle(c, obj, old, applied)
 		return
 	}
 	value, oldValue := obj[c.name], old[c.name]
-	if e.unchanged || value == nil || !e.plan.isDeprecated(c.node) {
-		e.below(c.node, value, oldValue, applied[c.name])
+	if e.unchanged || value == nil || !e.plan.isDeprecated(&c.node) {
+		e.below(&c.node, value, oldValue, applied[c.name])
 		return
 	}
 	// What is the same has nothing inside that is not: fields inside are not compared again.
 	e.unchanged = jsonvalue.Equal(value, oldValue)
 	differs, changes := !e.unchanged, e.changes
-	e.below(c.node, value, oldValue, applied[c.name])
+	e.below(&c.node, value, oldValue, applied[c.name])
 	e.unchanged = false
 	// What is changed is judged after disabled fields inside are what they were.
 	if differs && (e.changes == changes || !jsonvalue.Equal(value, oldValue)) {
-		e.note(c.node, deprecated)
+		e.note(&c.node, deprecated)
 	}
 }
 
@@ -118,26 +118,26 @@ func (e *evaluation) below(n *node, value, oldValue, appliedValue any) {
 		old, _ := oldValue.(map[string]any)
 		applied, _ := appliedValue.(map[string]any)
 		e.fields(n, value, old, applied)
-		if n.each != nil {
+		if each := n.each(); each != nil {
 			for key := range value {
-				e.below(n.each, value[key], old[key], applied[key])
+				e.below(each, value[key], old[key], applied[key])
 			}
 		}
 	case []any:
-		if n.each != nil && len(n.keys) > 0 {
+		if n.elements != nil && len(n.elements.keys) > 0 {
 			old, _ := oldValue.([]any)
 			applied, _ := appliedValue.([]any)
-			e.items(n, value, old, applied)
+			e.items(n.elements, value, old, applied)
 		}
 	}
 }
 
-func (e *evaluation) items(n *node, list, old, applied []any) {
+func (e *evaluation) items(n *elements, list, old, applied []any) {
 	persisted := jsonvalue.NewListMap(old, n.keys)
 	configured := jsonvalue.NewListMap(applied, n.keys)
 	for i := range list {
 		if item, ok := list[i].(map[string]any); ok {
-			e.below(n.each, item, jsonvalue.OrNil(persisted.Get(item, i)), jsonvalue.OrNil(configured.Get(item, i)))
+			e.below(&n.node, item, jsonvalue.OrNil(persisted.Get(item, i)), jsonvalue.OrNil(configured.Get(item, i)))
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (e *evaluation) settle(c *child, obj, old, applied map[string]any) {
 	case value == nil && c.member != nil && !c.member.isSelected(obj):
 		if present {
 			delete(obj, c.name)
-			e.note(c.node, settled)
+			e.note(&c.node, settled)
 		}
 	case oldValue != nil:
 		if jsonvalue.Identical(value, oldValue) {
@@ -159,17 +159,17 @@ func (e *evaluation) settle(c *child, obj, old, applied map[string]any) {
 		}
 		obj[c.name] = runtime.DeepCopyJSONValue(oldValue)
 		if jsonvalue.Equal(value, oldValue) || (e.apply && isConfirmed(applied, c.name, oldValue)) {
-			e.note(c.node, settled)
+			e.note(&c.node, settled)
 		} else {
-			e.note(c.node, kept)
+			e.note(&c.node, kept)
 		}
 	case persisted && present && value == nil:
 	case persisted:
 		obj[c.name] = nil
-		e.noteDropped(c.node, value)
+		e.noteDropped(&c.node, value)
 	case present:
 		delete(obj, c.name)
-		e.noteDropped(c.node, value)
+		e.noteDropped(&c.node, value)
 	}
 }
 

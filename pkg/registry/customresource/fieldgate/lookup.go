@@ -26,10 +26,10 @@ func (p *Plan) DisabledGate(path fieldpath.Path) string {
 // below returns the node that a step leads to, nil if no gate guards anything there.
 func (n *node) below(step fieldpath.Step) *node {
 	if step.Each {
-		return n.each
+		return n.each()
 	}
 	if c := n.field(step.Name); c != nil {
-		return c.node
+		return &c.node
 	}
 	return nil
 }

@@ -33,20 +33,32 @@ type gate struct {
 	qualifiedName      string // as warnings name it
 	disabled           bool
 	deprecated         bool
-	deprecationWarning string // empty for the default warning
+	deprecationWarning *string // nil or empty for the default warning
 }
 
-// node stands for a place in the schema.
+func (g *gate) warning() string {
+	if g.deprecationWarning == nil {
+		return ""
+	}
+	return *g.deprecationWarning
+}
+
+// node stands for a place in the schema. A server holds many of them, and few have elements.
 type node struct {
-	guard  int     // of the field at this place, as an index into Plan.guards; noGuard if there is none
-	fields []child // by name
-	each   *node   // the values of a map or the items of a list map
-	keys   []string
+	guard    int       // of the field at this place, as an index into Plan.guards; noGuard if there is none
+	fields   []child   // by name
+	elements *elements // nil where the value is neither a map nor a list that gates look into
+}
+
+// elements are the values of a map or the items of a list map.
+type elements struct {
+	node
+	keys []string
 }
 
 type child struct {
 	name   string
-	node   *node
+	node   node
 	member *membership // nil where the field belongs to no union
 }
 
@@ -67,18 +79,17 @@ func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *
 	if !p.prune(&p.root) {
 		return nil
 	}
+	p.guards = slices.Clone(p.guards)
 	return p
 }
 
 func (p *Plan) addGate(gates *apiextensions.CustomResourceDefinitionFeatureGates, declared *apiextensions.CustomResourceDefinitionFeatureGate, schema *structuralschema.Structural) {
 	g := &gate{
-		name:          declared.Name,
-		qualifiedName: gates.QualifiedName(declared),
-		disabled:      !declared.IsEnabled(),
-		deprecated:    declared.PreRelease == apiextensions.PreReleaseDeprecated,
-	}
-	if declared.FieldDeprecationWarning != nil {
-		g.deprecationWarning = *declared.FieldDeprecationWarning
+		name:               declared.Name,
+		qualifiedName:      gates.QualifiedName(declared),
+		disabled:           !declared.IsEnabled(),
+		deprecated:         declared.PreRelease == apiextensions.PreReleaseDeprecated,
+		deprecationWarning: declared.FieldDeprecationWarning,
 	}
 	for _, written := range declared.FieldPaths {
 		path, err := fieldpath.Parse(written)
@@ -113,26 +124,34 @@ func (n *node) growField(name string, schema *structuralschema.Structural) (*nod
 	}
 	i, found := slices.BinarySearchFunc(n.fields, name, func(c child, name string) int { return cmp.Compare(c.name, name) })
 	if !found {
-		n.fields = slices.Insert(n.fields, i, child{name: name, node: &node{guard: noGuard}})
+		n.fields = slices.Insert(n.fields, i, child{name: name, node: node{guard: noGuard}})
 	}
-	return n.fields[i].node, below
+	return &n.fields[i].node, below
 }
 
 func (n *node) growEach(schema *structuralschema.Structural) (*node, *structuralschema.Structural) {
-	if n.each == nil {
-		n.each = &node{guard: noGuard}
+	if n.elements == nil {
+		n.elements = &elements{node: node{guard: noGuard}}
 	}
 	switch {
 	case schema == nil:
-		return n.each, nil
+		return n.each(), nil
 	case schema.Items != nil:
-		n.keys = schema.XListMapKeys
-		return n.each, schema.Items
+		n.elements.keys = schema.XListMapKeys
+		return n.each(), schema.Items
 	case schema.AdditionalProperties != nil:
-		return n.each, schema.AdditionalProperties.Structural
+		return n.each(), schema.AdditionalProperties.Structural
 	default:
-		return n.each, nil
+		return n.each(), nil
 	}
+}
+
+// each returns the node of the values of a map or the items of a list map, nil if gates do not look into them.
+func (n *node) each() *node {
+	if n.elements == nil {
+		return nil
+	}
+	return &n.elements.node
 }
 
 // DisabledPaths returns the paths of the disabled fields that an endpoint of that scope would write, but for those
@@ -142,9 +161,9 @@ func (p *Plan) DisabledPaths(written scope.Scope) []fieldpath.Path {
 		return nil
 	}
 	var paths []fieldpath.Path
-	for _, c := range p.root.fields {
-		if written.Includes(c.name) {
-			paths = p.disabledPaths(paths, c.node, fieldpath.Path{fieldpath.Field(c.name)})
+	for i := range p.root.fields {
+		if c := &p.root.fields[i]; written.Includes(c.name) {
+			paths = p.disabledPaths(paths, &c.node, fieldpath.Path{fieldpath.Field(c.name)})
 		}
 	}
 	return paths
@@ -154,27 +173,36 @@ func (p *Plan) disabledPaths(paths []fieldpath.Path, n *node, at fieldpath.Path)
 	if p.isDisabled(n) {
 		return append(paths, at)
 	}
-	for _, c := range n.fields {
-		paths = p.disabledPaths(paths, c.node, append(slices.Clip(at), fieldpath.Field(c.name)))
+	for i := range n.fields {
+		c := &n.fields[i]
+		paths = p.disabledPaths(paths, &c.node, append(slices.Clip(at), fieldpath.Field(c.name)))
 	}
-	if n.each != nil {
-		paths = p.disabledPaths(paths, n.each, append(slices.Clip(at), fieldpath.Each()))
+	if each := n.each(); each != nil {
+		paths = p.disabledPaths(paths, each, append(slices.Clip(at), fieldpath.Each()))
 	}
 	return paths
 }
 
 // prune removes what can have no effect and tells whether anything remains at or below n. Below a disabled field no
-// other gate is looked at (rule C8).
+// other gate is looked at (rule C8). What remains takes no more memory than it needs.
 func (p *Plan) prune(n *node) bool {
 	if p.isDisabled(n) {
-		n.fields, n.each, n.keys = nil, nil, nil
+		n.fields, n.elements = nil, nil
 		return true
 	}
-	n.fields = slices.DeleteFunc(n.fields, func(c child) bool { return !p.prune(c.node) })
-	if n.each != nil && !p.prune(n.each) {
-		n.each, n.keys = nil, nil
+	kept := n.fields[:0]
+	for i := range n.fields {
+		if p.prune(&n.fields[i].node) {
+			kept = append(kept, n.fields[i])
+		}
 	}
-	return len(n.fields) > 0 || n.each != nil || p.isDeprecated(n)
+	if n.fields = kept; cap(kept) > len(kept) {
+		n.fields = slices.Clone(kept)
+	}
+	if each := n.each(); each != nil && !p.prune(each) {
+		n.elements = nil
+	}
+	return len(n.fields) > 0 || n.elements != nil || p.isDeprecated(n)
 }
 
 // Covers tells whether a gate can have an effect on what an endpoint of that scope writes.

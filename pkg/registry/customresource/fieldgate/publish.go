@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
@@ -29,10 +28,7 @@ func Publish(schema *spec.Schema, gates *apiextensions.CustomResourceDefinitionF
 	if schema == nil || gates == nil {
 		return
 	}
-	p := publisher{}
-	if gates.Component != nil {
-		p.component = *gates.Component
-	}
+	p := publisher{component: gates.Component}
 	p.publish(newDeclarations(gates), schema, true)
 }
 
@@ -124,7 +120,7 @@ func (d *declarations) isEnabled(written string) bool {
 }
 
 type publisher struct {
-	component string
+	component *string
 }
 
 // publish marks what is declared at the place of schema and below. above is the effective state of the fields around
@@ -138,7 +134,7 @@ func (p publisher) publish(d *declarations, schema *spec.Schema, above bool) {
 		enabled = above && d.gate.IsEnabled()
 		// Upstream's builder puts apiVersion and kind into embedded resources as its definitions have them.
 		schema.Extensions = maps.Clone(schema.Extensions)
-		schema.AddExtension(OpenAPIExtension, p.extension(d.gate, enabled))
+		schema.AddExtension(OpenAPIExtension, &mark{d.gate.Name, d.gate.PreRelease, p.component, enabled})
 	}
 	for name, field := range d.fields {
 		if property, ok := schema.Properties[name]; ok {
@@ -157,15 +153,25 @@ func (p publisher) publish(d *declarations, schema *spec.Schema, above bool) {
 	}
 }
 
-// extension is encoded already: a CRD may have many gates, and several documents hold its schema. The OpenAPI
-// controllers compare specs with reflect.DeepEqual, so that the encoding must be the same each time.
-func (p publisher) extension(gate *apiextensions.CustomResourceDefinitionFeatureGate, enabled bool) json.RawMessage {
-	value, err := json.Marshal(struct {
+// mark is the value of the extension. A CRD may have many gates, and several documents hold its schema: it is kept
+// small, and encoded when a document is. The OpenAPI controllers compare specs with reflect.DeepEqual.
+type mark struct {
+	name       string
+	preRelease apiextensions.PreRelease
+	component  *string
+	enabled    bool
+}
+
+// MarshalJSON implements json.Marshaler.
+func (m *mark) MarshalJSON() ([]byte, error) {
+	value := struct {
 		Component  string                   `json:"component,omitempty"`
 		Enabled    bool                     `json:"enabled"`
 		Name       string                   `json:"name"`
 		PreRelease apiextensions.PreRelease `json:"preRelease"`
-	}{p.component, enabled, gate.Name, gate.PreRelease})
-	utilruntime.Must(err) // strings and bools have no other
-	return value
+	}{Enabled: m.enabled, Name: m.name, PreRelease: m.preRelease}
+	if m.component != nil {
+		value.Component = *m.component
+	}
+	return json.Marshal(value)
 }

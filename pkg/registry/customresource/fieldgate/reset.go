@@ -4,6 +4,8 @@
 package fieldgate
 
 import (
+	"slices"
+
 	smdfieldpath "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
@@ -18,12 +20,8 @@ func (p *Plan) ResetFilter(written scope.Scope) smdfieldpath.Filter {
 	if len(p.DisabledPaths(written)) == 0 {
 		return nil
 	}
-	root := node{guard: noGuard}
-	for _, c := range p.root.fields {
-		if written.Includes(c.name) {
-			root.fields = append(root.fields, c)
-		}
-	}
+	root := p.root
+	root.fields = slices.DeleteFunc(slices.Clone(root.fields), func(c child) bool { return !written.Includes(c.name) })
 	return resetFilter{plan: p, root: &root}
 }
 
@@ -90,8 +88,8 @@ func (f resetFilter) isDisabled(n *node) bool { return n != nil && f.plan.isDisa
 func (n *node) element(e smdfieldpath.PathElement) *node {
 	if e.FieldName != nil {
 		if c := n.field(*e.FieldName); c != nil {
-			return c.node
+			return &c.node
 		}
 	}
-	return n.each
+	return n.each()
 }

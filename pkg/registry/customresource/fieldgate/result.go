@@ -125,10 +125,10 @@ func Warnings(outcomes []Outcome) []string {
 			warnings = append(warnings, fmt.Sprintf("%s: not updated: feature gate %q is disabled", o.Path, o.QualifiedName))
 		case o.Action == Dropped:
 			warnings = append(warnings, fmt.Sprintf("%s: dropped: feature gate %q is disabled", o.Path, o.QualifiedName))
-		case o.gate.deprecationWarning == "":
+		case o.gate.warning() == "":
 			warnings = append(warnings, o.Path+": deprecated field")
 		case o.gate != warned:
-			warnings = append(warnings, o.gate.deprecationWarning)
+			warnings = append(warnings, o.gate.warning())
 			warned = o.gate
 		}
 	}

@@ -44,12 +44,13 @@ func (n *node) learnUnions(schema *structuralschema.Structural) {
 			n.fields[i].node.learnUnions(&property)
 		}
 	}
-	if n.each == nil {
+	each := n.each()
+	if each == nil {
 		return
 	}
 	if schema.Items != nil {
-		n.each.learnUnions(schema.Items)
+		each.learnUnions(schema.Items)
 	} else if schema.AdditionalProperties != nil {
-		n.each.learnUnions(schema.AdditionalProperties.Structural)
+		each.learnUnions(schema.AdditionalProperties.Structural)
 	}
 }

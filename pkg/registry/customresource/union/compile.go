@@ -136,5 +136,8 @@ func (n *node) within(s scope.Scope) *node {
 		}
 	}
 	root.chained = n.chained
+	if len(root.fields) == len(n.fields) && len(n.unions) == 0 {
+		return n // it is the same
+	}
 	return root.orNil()
 }
