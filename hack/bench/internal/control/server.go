@@ -93,6 +93,8 @@ type Options struct {
 	FeatureGates string
 	// NoGC switches the garbage collector off but for collections that are forced.
 	NoGC bool
+	// Profiled keeps samples of what was allocated where. To write them takes much of the time of reading the heap.
+	Profiled bool
 }
 
 // Server is a running API server.
@@ -110,6 +112,9 @@ func StartServer(ctx context.Context, dir string, etcd *Etcd, credentials *Crede
 	var env []string
 	if opts.NoGC {
 		env = append(env, "GOGC=off")
+	}
+	if !opts.Profiled {
+		env = append(env, "GODEBUG=memprofilerate=0")
 	}
 	p, err := start(dir, opts.Name, env, opts.Program, flags(port, etcd, credentials, opts)...)
 	if err != nil {

@@ -80,7 +80,10 @@ func Names() []string {
 }
 
 func (b *bench) options(i int, a arm) control.Options {
-	opts := control.Options{Name: "arm" + string(rune('a'+i)), Program: b.config.Stock, FeatureGates: a.gates, NoGC: true}
+	opts := control.Options{
+		Name: "arm" + string(rune('a'+i)), Program: b.config.Stock, FeatureGates: a.gates,
+		NoGC: true, Profiled: b.config.Profiles != "",
+	}
 	if a.ours {
 		opts.Program = b.config.Server
 	}

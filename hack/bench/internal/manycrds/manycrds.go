@@ -27,6 +27,7 @@ const (
 	GatesOff   = "ours, gates off"
 	Plain      = "ours, gates on"
 	UnionGates = "ours, union + 10 gates"
+	CEL        = "stock, CEL rules"
 )
 
 const allGates = "APIUnions=true,CRDFieldLevelVersioning=true"
@@ -75,8 +76,8 @@ type Result struct {
 	Series map[string]*Series
 }
 
-// arm is a server over one of two sets of data: CRDs without anything, and the same with unions and gates. What one
-// server wrote others read.
+// arm is a server over one of three sets of data: CRDs without anything, the same with a union and gates, and with CEL
+// rules for all unions. What one server wrote others read.
 type arm struct {
 	name    string
 	ours    bool
@@ -91,6 +92,7 @@ func arms() []arm {
 		{name: GatesOff, ours: true, data: "plain"},
 		{name: Plain, ours: true, gates: allGates, data: "plain"},
 		{name: UnionGates, ours: true, gates: allGates, data: "union", variant: route.Variant{OneUnion: true, Gates: true}},
+		{name: CEL, data: "cel", variant: route.Variant{Rules: true}},
 	}
 }
 
@@ -125,8 +127,13 @@ func Run(ctx context.Context, config Config) (*Result, error) {
 		return nil, err
 	}
 	defer b.etcd.Stop()
-	for _, i := range []int{0, len(arms()) - 1} {
-		if err := b.populate(ctx, arms()[i]); err != nil {
+	made := map[string]bool{}
+	for _, a := range arms() {
+		if made[a.data] {
+			continue
+		}
+		made[a.data] = true
+		if err := b.populate(ctx, a); err != nil {
 			return nil, err
 		}
 	}
@@ -154,7 +161,9 @@ func (b *bench) measure(ctx context.Context) (*Result, error) {
 }
 
 func (b *bench) serve(ctx context.Context, a arm) (*control.Server, error) {
-	opts := control.Options{Name: "crds", Data: a.data, Program: b.config.Stock, FeatureGates: a.gates}
+	opts := control.Options{
+		Name: "crds", Data: a.data, Program: b.config.Stock, FeatureGates: a.gates, Profiled: b.config.Profiles != "",
+	}
 	if a.ours {
 		opts.Program = b.config.Server
 	}
