@@ -51,8 +51,8 @@ type arm struct {
 // far apart are the visits of those whose cost is plain to see. What is left of the time shows small differences.
 const far = 4
 
-// arms returns all of them. The first is what the others are compared with, and the second, which is the same, shows
-// how much two servers differ that do not.
+// arms returns all of them. The others are compared with the mean of the first two, which are the same, and show how
+// much two servers differ that do not.
 func arms() []arm {
 	return []arm{
 		{name: Stock, every: 1, stale: kept},

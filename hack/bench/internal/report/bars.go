@@ -142,21 +142,35 @@ type comparison struct {
 
 func (c comparison) series(arm string) *endtoend.Series { return c.result.Series[arm][c.workers] }
 
+// stocks returns the mean of what was measured of the two stock servers, for each round of another arm.
+func (c comparison) stocks(of *endtoend.Series, values func(*endtoend.Series) []float64) []float64 {
+	stock, again := c.series(endtoend.Stock), c.series(endtoend.Control)
+	means := stock.In(of, values(stock))
+	for i, value := range again.In(of, values(again)) {
+		means[i] = (means[i] + value) / 2
+	}
+	return means
+}
+
+func cpuOf(s *endtoend.Series) []float64   { return s.CPU }
+func bytesOf(s *endtoend.Series) []float64 { return s.Bytes }
+
 func (c comparison) cpu(arm string) stats.Summary {
-	s, stock := c.series(arm), c.series(endtoend.Stock)
-	return stats.Of(stats.Ratios(s.CPU, stock.In(s, stock.CPU)))
+	s := c.series(arm)
+	return stats.Of(stats.Ratios(s.CPU, c.stocks(s, cpuOf)))
 }
 
 func (c comparison) bytes(arm string) stats.Summary {
-	s, stock := c.series(arm), c.series(endtoend.Stock)
-	return stats.Of(stats.Differences(s.Bytes, stock.In(s, stock.Bytes)))
+	s := c.series(arm)
+	return stats.Of(stats.Differences(s.Bytes, c.stocks(s, bytesOf)))
 }
 
 // noise is by how much the same server differs from itself, or may do as far as this run can tell.
 func (c comparison) noise() (ratio, bytes float64) {
-	again := c.cpu(endtoend.Control)
+	stock, control := c.series(endtoend.Stock), c.series(endtoend.Control)
+	again := stats.Of(stats.Ratios(control.CPU, stock.CPU))
 	ratio = max(leastRatioNoise, math.Abs(again.Low-1), math.Abs(again.High-1))
-	again = c.bytes(endtoend.Control)
+	again = stats.Of(stats.Differences(control.Bytes, stock.Bytes))
 	return ratio, max(leastByteNoise, math.Abs(again.Low), math.Abs(again.High))
 }
 

@@ -110,9 +110,9 @@ median: what drifts from round to round cancels.
   a good object, and refuses a bad one and clears a stale update, or does not. Arms take turns in batches, in
   another order each round; those whose cost is plain to see in every fourth. Each worker has objects of its own. The
   servers run with GOGC=off and collect before they are visited: the collector takes about half of a server's CPU, in
-  bursts that would hide all else, so that real servers use more CPU and less memory than these. CPU is what the kernel counts for the server; bytes are the runtime's
-  count, less what reading it allocates. The second arm is the first once more, and shows how much two servers
-  differ that do not.
+  bursts that would hide all else, so that real servers use more CPU and less memory than these. CPU is what the
+  kernel counts for the server; bytes are the runtime's count, less what reading it allocates. The second arm is the
+  first once more, and shows how much two servers differ that do not; the others are compared with the mean of both.
 - *Many CRDs*: servers that start with the collector at its default over the same data, ten CRDs in a group; served is
   when a list of every resource has been answered. The heap is measured after a collection, when all is quiet and
   somebody has asked for OpenAPI v3, and again after v2, which few clients ask for any more: what a server has encoded
