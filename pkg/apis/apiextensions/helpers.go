@@ -43,6 +43,7 @@ func (u *Unions) Extension() json.Marshaler { return (*unionsExtension)(u) }
 
 // unionsExtension are unions that are encoded as everywhere else. The encoder of OpenAPI documents would keep what
 // omitempty leaves out, such as false.
+// +k8s:openapi-gen=false
 type unionsExtension Unions
 
 // MarshalJSON implements json.Marshaler.

@@ -7,7 +7,7 @@
 // A write request to a custom resource takes this way; what is ours is in brackets:
 //
 //	decode, prune, default
-//	managedFields       [Endpoint.ResetFilters: fields that this endpoint does not write]
+//	managedFields       [Endpoint.Disabled: fields that this endpoint does not write]
 //	mutating admission
 //	                    [Endpoint.UnionNormalizer: clear deselected members of unions, package union]
 //	                    [Request.Create, Request.Update: evaluate feature gates, package fieldgate]

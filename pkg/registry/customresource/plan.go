@@ -173,6 +173,15 @@ func (e *Endpoint) ForScale() *Endpoint {
 	return &scale
 }
 
+// Disabled returns the root of the object, and whether the endpoint would write any field that a gate disables: those
+// are what upstream calls reset fields (rule G7).
+func (e *Endpoint) Disabled() (root fieldgate.Place, found bool) {
+	if e == nil {
+		return fieldgate.Place{}, false
+	}
+	return e.gates.Disabled(e.scope)
+}
+
 // DisablesPath tells whether a gate disables the field at a path as scale has it in the request's version: names with a
 // dot before each. A field is disabled with each field around it. Where a webhook converts, the path is that of the
 // storage version, whatever is given.

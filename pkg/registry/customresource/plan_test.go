@@ -120,8 +120,8 @@ func TestR2NothingToDoIsNil(t *testing.T) {
 	if plan.Resource("v1") != nil || plan.Status("v1") != nil {
 		t.Error("an endpoint without plan")
 	}
-	if len(plan.Resource("v1").ResetFilters(nil)) != 0 || plan.Status("v1").Versions() != nil {
-		t.Error("a nil endpoint has filters or versions")
+	if _, found := plan.Resource("v1").Disabled(); found || plan.Status("v1").Versions() != nil {
+		t.Error("a nil endpoint has disabled fields or versions")
 	}
 }
 

@@ -1,0 +1,94 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldgate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
+)
+
+// disabledAlong returns which parts of a path are disabled fields; [] is an item of a list.
+func disabledAlong(at Place, path string) (disabled []string) {
+	for part := range strings.SplitSeq(path, " ") {
+		if part == "[]" {
+			at = at.Item()
+		} else {
+			at = at.Field(part)
+		}
+		if at.IsDisabled() {
+			disabled = append(disabled, part)
+		}
+	}
+	return disabled
+}
+
+func TestG7PlacesOfDisabledFields(t *testing.T) {
+	for path, want := range map[string][]string{
+		"spec replicas":                  {"replicas"},
+		"spec foo":                       {"foo"},
+		"spec foo baz":                   {"foo"},
+		"spec image":                     nil,
+		"spec":                           nil,
+		"replicas":                       nil,
+		"spec spec replicas":             nil,
+		"spec containers":                nil,
+		"spec containers []":             nil,
+		"spec containers [] name":        nil,
+		"spec containers [] size":        {"size"},
+		"spec containers [] extra":       nil,
+		"spec containers [] extra a":     {"a"},
+		"spec containers [] extra b":     nil,
+		"spec pools":                     nil,
+		"spec pools anything":            nil,
+		"spec pools anything size":       {"size"},
+		"spec pools anything image":      nil,
+		"spec replicas [] below nothing": {"replicas"},
+		"status ready":                   {"ready"},
+	} {
+		root, _ := compile(t).Disabled(scope.Everything)
+		if diff := cmp.Diff(want, disabledAlong(root, path)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+func TestG9PlacesOfAnEndpoint(t *testing.T) {
+	for _, tc := range []struct {
+		scope                    scope.Scope
+		replicasAreOff, readyIs  bool
+		anyWithReady, anyWithout bool
+	}{
+		{scope.Everything, true, true, true, true},
+		{scope.ExceptStatus, true, false, true, true},
+		{scope.OnlyStatus, false, true, true, false},
+	} {
+		root, found := compile(t).Disabled(tc.scope)
+		if got := root.Field("spec").Field("replicas").IsDisabled(); got != tc.replicasAreOff {
+			t.Errorf("scope %v: .spec.replicas: %v", tc.scope, got)
+		}
+		if got := root.Field("status").Field("ready").IsDisabled(); got != tc.readyIs {
+			t.Errorf("scope %v: .status.ready: %v", tc.scope, got)
+		}
+		if found != tc.anyWithReady {
+			t.Errorf("scope %v: any: %v", tc.scope, found)
+		}
+		if _, found := compile(t, "Ready").Disabled(tc.scope); found != tc.anyWithout {
+			t.Errorf("scope %v, without the gate in status: any: %v", tc.scope, found)
+		}
+	}
+	if _, found := (*Plan)(nil).Disabled(scope.Everything); found { // rule R2
+		t.Error("no plan has a disabled field")
+	}
+}
+
+func TestR2PlacesAllocateNothing(t *testing.T) {
+	root, _ := compile(t).Disabled(scope.Everything)
+	if n := testing.AllocsPerRun(100, func() { root.Field("spec").Field("containers").Item().Field("size").IsDisabled() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
