@@ -328,6 +328,39 @@ func TestC2AuthorAndAdministratorDoNotClobberEachOther(t *testing.T) {
 	}
 }
 
+// TestC2ControllersOfCRDsLeaveItsOwners (rule C2): the server's own controllers see a CRD without managedFields, and
+// who owns its gates is the same after they have written its status.
+func TestC2ControllersOfCRDsLeaveItsOwners(t *testing.T) {
+	t.Parallel()
+	crd := newCRD(t, replicasGate)
+	crd.APIVersion, crd.Kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
+	t.Cleanup(func() { shared.uninstall(t, crd.Name) })
+	manifest, err := yaml.Marshal(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.kubectl(t, string(manifest), "apply", "--server-side", "--field-manager=author", "-f", "-")
+	shared.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd/"+crd.Name)
+
+	got, err := shared.crds.ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), crd.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	owns := map[string]string{}
+	for _, entry := range got.ManagedFields {
+		owns[strings.Join([]string{entry.Manager, string(entry.Operation), entry.Subresource}, " ")] = entry.FieldsV1.GetRawString()
+	}
+	if len(owns) != 2 {
+		t.Errorf("owners: %v, want two", owns)
+	}
+	if author := owns["author Apply "]; !strings.Contains(author, `"f:preRelease":{}`) {
+		t.Errorf("the author owns %s, want the gate too", author)
+	}
+	if status := owns["kube-apiserver Update status"]; !strings.Contains(status, `"f:conditions"`) || strings.Contains(status, "f:spec") {
+		t.Errorf("the server owns %s, want the status alone", status)
+	}
+}
+
 func TestC2ExplainShowsEveryField(t *testing.T) {
 	t.Parallel()
 	stdout, _ := shared.kubectl(t, "", "explain", "crd.spec.customFeatureGates", "--recursive")

@@ -60,6 +60,24 @@ func TestC3GatesSurviveEveryEncoding(t *testing.T) {
 	}
 }
 
+// TestStoredGatesAreReadWithoutSlack is about the form in which CRDs are stored: the watch cache keeps what is read.
+func TestStoredGatesAreReadWithoutSlack(t *testing.T) {
+	scheme := runtime.NewScheme()
+	install.Install(scheme)
+	codecs := serializer.NewCodecFactory(scheme)
+	gate := `{"name":"A","preRelease":"alpha","fieldPaths":[".spec.a"]}`
+	stored := `{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"CustomResourceDefinition",` +
+		`"spec":{"customFeatureGates":{"featureGates":[` + gate + `,` + gate + `,` + gate + `]}}}`
+	obj, err := runtime.Decode(codecs.UniversalDecoder(crd.SchemeGroupVersion), []byte(stored))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gates := obj.(*crd.CustomResourceDefinition).Spec.CustomFeatureGates.FeatureGates
+	if len(gates) != 3 || cap(gates) != 3 || cap(gates[0].FieldPaths) != 1 {
+		t.Errorf("%d gates, room for %d and %d paths", len(gates), cap(gates), cap(gates[0].FieldPaths))
+	}
+}
+
 // TestC3PointersAreKeptApart proves that false is not absent, in any encoding.
 func TestC3PointersAreKeptApart(t *testing.T) {
 	no, empty := false, ""

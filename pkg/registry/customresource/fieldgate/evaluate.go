@@ -190,7 +190,7 @@ func (e *evaluation) noteDropped(n *node, value any) {
 
 func (e *evaluation) note(n *node, what effect) {
 	if e.result == nil {
-		e.result = &Result{guards: e.plan.guards, effects: make([]effect, len(e.plan.guards))}
+		e.result = &Result{plan: e.plan, effects: make([]effect, len(e.plan.guards))}
 	}
 	e.result.effects[n.guard] |= what
 	if what != deprecated {

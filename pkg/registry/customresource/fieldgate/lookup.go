@@ -20,7 +20,7 @@ func (p *Plan) DisabledGate(path fieldpath.Path) string {
 	if !p.isDisabled(n) {
 		return ""
 	}
-	return p.guards[n.guard].gate.qualifiedName
+	return p.gates.QualifiedName(p.guards[n.guard].gate)
 }
 
 // below returns the node that a step leads to, nil if no gate guards anything there.

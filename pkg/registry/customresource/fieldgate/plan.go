@@ -19,28 +19,14 @@ import (
 type Plan struct {
 	root   node
 	guards []guard // in the order in which the CRD names the paths
+	gates  *apiextensions.CustomResourceDefinitionFeatureGates
 }
 
 // guard is a gate at one of its paths.
 type guard struct {
-	gate *gate
-	path string // as written in the gate
-}
-
-// gate is what evaluation needs to know of a feature gate.
-type gate struct {
-	name               string
-	qualifiedName      string // as warnings name it
-	disabled           bool
-	deprecated         bool
-	deprecationWarning *string // nil or empty for the default warning
-}
-
-func (g *gate) warning() string {
-	if g.deprecationWarning == nil {
-		return ""
-	}
-	return *g.deprecationWarning
+	gate                 *apiextensions.CustomResourceDefinitionFeatureGate
+	path                 string // as written in the gate
+	disabled, deprecated bool   // the gate
 }
 
 // node stands for a place in the schema. A server holds many of them, and few have elements.
@@ -67,14 +53,14 @@ const noGuard = -1
 // Compile returns the Plan for the feature gates of a CRD, with the structural schema of its storage version, which
 // tells the keys of list maps. It returns nil where no gate could have an effect: all are enabled, and those that
 // are deprecated guard nothing. Paths that do not parse are left out: validation has refused them (rule C5), and
-// serving must not fail (rule F5).
+// serving must not fail (rule F5). The Plan refers to gates, which must not change any more.
 func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural) *Plan {
 	if gates == nil {
 		return nil
 	}
-	p := &Plan{root: node{guard: noGuard}}
+	p := &Plan{root: node{guard: noGuard}, gates: gates}
 	for i := range gates.FeatureGates {
-		p.addGate(gates, &gates.FeatureGates[i], schema)
+		p.addGate(&gates.FeatureGates[i], schema)
 	}
 	if !p.prune(&p.root) {
 		return nil
@@ -83,22 +69,16 @@ func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *
 	return p
 }
 
-func (p *Plan) addGate(gates *apiextensions.CustomResourceDefinitionFeatureGates, declared *apiextensions.CustomResourceDefinitionFeatureGate, schema *structuralschema.Structural) {
-	g := &gate{
-		name:               declared.Name,
-		qualifiedName:      gates.QualifiedName(declared),
-		disabled:           !declared.IsEnabled(),
-		deprecated:         declared.PreRelease == apiextensions.PreReleaseDeprecated,
-		deprecationWarning: declared.FieldDeprecationWarning,
-	}
-	for _, written := range declared.FieldPaths {
+func (p *Plan) addGate(gate *apiextensions.CustomResourceDefinitionFeatureGate, schema *structuralschema.Structural) {
+	disabled, deprecated := !gate.IsEnabled(), gate.PreRelease == apiextensions.PreReleaseDeprecated
+	for _, written := range gate.FieldPaths {
 		path, err := fieldpath.Parse(written)
 		if err != nil {
 			continue
 		}
 		if place := p.root.grow(path, schema); place.guard == noGuard {
 			place.guard = len(p.guards)
-			p.guards = append(p.guards, guard{gate: g, path: written})
+			p.guards = append(p.guards, guard{gate: gate, path: written, disabled: disabled, deprecated: deprecated})
 		}
 	}
 }
@@ -211,9 +191,9 @@ func (p *Plan) Covers(written scope.Scope) bool {
 }
 
 func (p *Plan) isDisabled(n *node) bool {
-	return n.guard != noGuard && p.guards[n.guard].gate.disabled
+	return n.guard != noGuard && p.guards[n.guard].disabled
 }
 
 func (p *Plan) isDeprecated(n *node) bool {
-	return n.guard != noGuard && p.guards[n.guard].gate.deprecated
+	return n.guard != noGuard && p.guards[n.guard].deprecated
 }

@@ -23,7 +23,8 @@ const OpenAPIExtension = "x-kubernetes-feature-gate"
 // not show or that refer to another schema, are left out (rule R1).
 //
 // schema is changed in place, as upstream's builder does that made it: documents hold it for as long as the CRD is
-// served, a second one beside it would be held, too. Only its extensions may be shared with other schemas.
+// served, a second one beside it would be held, too. Only its extensions may be shared with other schemas. It refers to
+// gates from then on, which must not change any more.
 func Publish(schema *spec.Schema, gates *apiextensions.CustomResourceDefinitionFeatureGates) {
 	if schema == nil || gates == nil {
 		return
@@ -134,7 +135,7 @@ func (p publisher) publish(d *declarations, schema *spec.Schema, above bool) {
 		enabled = above && d.gate.IsEnabled()
 		// Upstream's builder puts apiVersion and kind into embedded resources as its definitions have them.
 		schema.Extensions = maps.Clone(schema.Extensions)
-		schema.AddExtension(OpenAPIExtension, &mark{d.gate.Name, d.gate.PreRelease, p.component, enabled})
+		schema.AddExtension(OpenAPIExtension, &mark{gate: d.gate, component: p.component, enabled: enabled})
 	}
 	for name, field := range d.fields {
 		if property, ok := schema.Properties[name]; ok {
@@ -156,10 +157,9 @@ func (p publisher) publish(d *declarations, schema *spec.Schema, above bool) {
 // mark is the value of the extension. A CRD may have many gates, and several documents hold its schema: it is kept
 // small, and encoded when a document is. The OpenAPI controllers compare specs with reflect.DeepEqual.
 type mark struct {
-	name       string
-	preRelease apiextensions.PreRelease
-	component  *string
-	enabled    bool
+	gate      *apiextensions.CustomResourceDefinitionFeatureGate
+	component *string
+	enabled   bool // the effective state
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -169,7 +169,7 @@ func (m *mark) MarshalJSON() ([]byte, error) {
 		Enabled    bool                     `json:"enabled"`
 		Name       string                   `json:"name"`
 		PreRelease apiextensions.PreRelease `json:"preRelease"`
-	}{Enabled: m.enabled, Name: m.name, PreRelease: m.preRelease}
+	}{Enabled: m.enabled, Name: m.gate.Name, PreRelease: m.gate.PreRelease}
 	if m.component != nil {
 		value.Component = *m.component
 	}

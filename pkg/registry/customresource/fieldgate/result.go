@@ -3,7 +3,13 @@
 
 package fieldgate
 
-import "fmt"
+import (
+	"fmt"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+)
 
 // effect is what an evaluation did at a guard, a set of bits: items under one path may differ.
 type effect uint8
@@ -27,7 +33,7 @@ const (
 
 // Result is what an evaluation did, by guarded path.
 type Result struct {
-	guards  []guard
+	plan    *Plan
 	effects []effect // of the guard with the same index
 }
 
@@ -42,7 +48,7 @@ type Outcome struct {
 	// Action is what was done.
 	Action Action
 
-	gate *gate
+	gate *apiextensions.CustomResourceDefinitionFeatureGate
 }
 
 // Outcomes returns what there is to tell of, at most one per path, in the order of the paths in the CRD. The nil
@@ -52,9 +58,10 @@ func (r *Result) Outcomes() []Outcome {
 		return nil
 	}
 	var outcomes []Outcome
-	for i, g := range r.guards {
+	for i, g := range r.plan.guards {
 		if action := r.effects[i].action(); action != "" {
-			outcomes = append(outcomes, Outcome{Path: g.path, Gate: g.gate.name, QualifiedName: g.gate.qualifiedName, Action: action, gate: g.gate})
+			qualifiedName := r.plan.gates.QualifiedName(g.gate)
+			outcomes = append(outcomes, Outcome{Path: g.path, Gate: g.gate.Name, QualifiedName: qualifiedName, Action: action, gate: g.gate})
 		}
 	}
 	return outcomes
@@ -118,17 +125,19 @@ func (r *Result) Warnings() []string {
 // Warnings returns what the client is told of outcomes.
 func Warnings(outcomes []Outcome) []string {
 	var warnings []string
-	var warned *gate // the gate whose own deprecation warning was given last; the paths of a gate are neighbors
+	// The gate whose own deprecation warning was given last; the paths of a gate are neighbors.
+	var warned *apiextensions.CustomResourceDefinitionFeatureGate
 	for _, o := range outcomes {
+		own := ptr.Deref(o.gate.FieldDeprecationWarning, "")
 		switch {
 		case o.Action == Kept:
 			warnings = append(warnings, fmt.Sprintf("%s: not updated: feature gate %q is disabled", o.Path, o.QualifiedName))
 		case o.Action == Dropped:
 			warnings = append(warnings, fmt.Sprintf("%s: dropped: feature gate %q is disabled", o.Path, o.QualifiedName))
-		case o.gate.warning() == "":
+		case own == "":
 			warnings = append(warnings, o.Path+": deprecated field")
 		case o.gate != warned:
-			warnings = append(warnings, o.gate.warning())
+			warnings = append(warnings, own)
 			warned = o.gate
 		}
 	}

@@ -99,7 +99,7 @@ func byChain(unions []union) (sorted []union, chained bool) {
 	owners := map[string]int{} // by member
 	for i := range unions {
 		for _, m := range unions[i].members {
-			owners[m.name] = i
+			owners[m] = i
 		}
 	}
 	placed := make([]bool, len(unions))

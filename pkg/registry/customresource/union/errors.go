@@ -5,7 +5,6 @@ package union
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -38,7 +37,7 @@ func (v *validation) isFull() bool { return len(v.errs) >= maxErrors }
 func (v *validation) union(u *union, path string, object map[string]any) {
 	value, _ := u.valueIn(object)
 	discriminator := fieldPath(path, u.discriminator)
-	selected, known := u.values[value]
+	selected, known := u.selection(value)
 	if !known {
 		v.discriminator(u, discriminator, object[u.discriminator])
 		return
@@ -46,19 +45,19 @@ func (v *validation) union(u *union, path string, object map[string]any) {
 	for _, i := range u.unselected(object, selected.member) {
 		detail := fmt.Sprintf("must not be set when %s is %q: a client that changes the members of a union must change "+
 			"the discriminator too", discriminator, value)
-		v.add(u, Forbidden, field.Forbidden(atPath(path, u.members[i].name), detail))
+		v.add(u, Forbidden, field.Forbidden(atPath(path, u.members[i]), detail))
 	}
 	if selected.member == noMember || selected.optional {
 		return
 	}
-	if m := u.members[selected.member]; object[m.name] == nil {
-		v.add(u, Required, field.Required(atPath(path, m.name), m.whyRequired(discriminator, value)))
+	if member := u.members[selected.member]; object[member] == nil {
+		v.add(u, Required, field.Required(atPath(path, member), u.whyRequired(member, discriminator, value)))
 	}
 }
 
 // discriminator adds the error of a discriminator with a value that is none of the union's, nil if it is absent.
 func (v *validation) discriminator(u *union, path string, value any) {
-	unsupported := field.NotSupported(field.NewPath(path), value, slices.Sorted(maps.Keys(u.values)))
+	unsupported := field.NotSupported(field.NewPath(path), value, u.values())
 	if value == nil {
 		v.add(u, Required, field.Required(field.NewPath(path), unsupported.Detail))
 		return
@@ -66,14 +65,23 @@ func (v *validation) discriminator(u *union, path string, value any) {
 	v.add(u, Unsupported, unsupported)
 }
 
+// values returns the values of the discriminator in alphabetical order.
+func (u *union) values() []string {
+	values := make([]string, len(u.selections))
+	for i := range u.selections {
+		values[i] = u.selections[i].value
+	}
+	return values
+}
+
 func atPath(parent, name string) *field.Path {
 	return field.NewPath(fieldPath(parent, name))
 }
 
-func (m *member) whyRequired(discriminator, value string) string {
+func (u *union) whyRequired(member, discriminator, value string) string {
 	detail := fmt.Sprintf("must be set when %s is %q", discriminator, value)
-	if m.gate != "" {
-		detail += fmt.Sprintf(", but is dropped: feature gate %q is disabled", m.gate)
+	if gate := u.gates[member]; gate != "" {
+		detail += fmt.Sprintf(", but is dropped: feature gate %q is disabled", gate)
 	}
 	return detail
 }

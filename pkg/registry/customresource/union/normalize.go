@@ -176,7 +176,7 @@ func (u *union) isOutdated(object, old map[string]any) bool {
 func (u *union) clear(object map[string]any) {
 	value, _ := u.valueIn(object)
 	for _, i := range u.unselected(object, u.selected(value)) {
-		delete(object, u.members[i].name)
+		delete(object, u.members[i])
 	}
 }
 
@@ -203,8 +203,8 @@ func (n *normalization) note(at *node, object, result, old map[string]any) {
 // missing returns the members that are set in an object, and not in what became of it.
 func (u *union) missing(object, result map[string]any) []string {
 	var names []string
-	for i := range u.members {
-		if name := u.members[i].name; object[name] != nil && result[name] == nil {
+	for _, name := range u.members {
+		if object[name] != nil && result[name] == nil {
 			names = append(names, name)
 		}
 	}

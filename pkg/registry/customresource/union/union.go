@@ -17,17 +17,14 @@ import (
 type union struct {
 	place         int // which one of the schema it is
 	discriminator string
-	members       []member // in alphabetical order
-	values        map[string]selection
-}
-
-type member struct {
-	name string
-	gate string // the disabled feature gate that drops the member, "" if there is none
+	members       []string          // in alphabetical order
+	selections    []selection       // in alphabetical order of the values
+	gates         map[string]string // by member, the disabled feature gate that drops it; nil if none is dropped
 }
 
 // selection is what a value of the discriminator selects.
 type selection struct {
+	value    string
 	member   int // as an index into union.members, or noMember
 	optional bool
 }
@@ -36,14 +33,20 @@ const noMember = -1
 
 // union compiles a union of the object at path.
 func (c *compiler) union(discriminator string, declared *apiextensions.Unions, path fieldpath.Path) union {
-	values := make(map[string]selection, len(declared.FieldMembers))
-	u := union{place: c.places, discriminator: discriminator, values: values}
+	u := union{place: c.places, discriminator: discriminator, members: memberNames(discriminator, declared)}
 	c.places++
-	for _, name := range memberNames(discriminator, declared) {
-		u.members = append(u.members, member{name: name, gate: c.gateOf(path, name)})
+	u.selections = make([]selection, 0, len(declared.FieldMembers))
+	for _, value := range slices.Sorted(maps.Keys(declared.FieldMembers)) {
+		selected := declared.FieldMembers[value]
+		u.selections = append(u.selections, selection{value: value, member: u.indexOf(selected.Name), optional: selected.Optional})
 	}
-	for value, declaredMember := range declared.FieldMembers {
-		u.values[value] = selection{member: u.indexOf(declaredMember.Name), optional: declaredMember.Optional}
+	for _, name := range u.members {
+		if gate := c.gateOf(path, name); gate != "" {
+			if u.gates == nil {
+				u.gates = map[string]string{}
+			}
+			u.gates[name] = gate
+		}
 	}
 	return u
 }
@@ -56,7 +59,9 @@ func memberNames(discriminator string, declared *apiextensions.Unions) []string 
 			names[name] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(names))
+	sorted := slices.AppendSeq(make([]string, 0, len(names)), maps.Keys(names))
+	slices.Sort(sorted)
+	return sorted
 }
 
 func (c *compiler) gateOf(path fieldpath.Path, name string) string {
@@ -66,8 +71,9 @@ func (c *compiler) gateOf(path fieldpath.Path, name string) string {
 	return c.disabledGate(append(slices.Clip(path), fieldpath.Field(name)))
 }
 
+// indexOf returns the index of a member, noMember if the union has none of that name.
 func (u *union) indexOf(name string) int {
-	return slices.IndexFunc(u.members, func(m member) bool { return m.name == name }) // noMember if there is none
+	return slices.Index(u.members, name)
 }
 
 // withoutMember returns the union without one of its members: the values that select it select none.
@@ -77,15 +83,14 @@ func (u union) withoutMember(name string) union {
 		return u
 	}
 	u.members = slices.Delete(slices.Clone(u.members), removed, removed+1)
-	u.values = maps.Clone(u.values)
-	for value, selected := range u.values {
-		switch {
+	u.selections = slices.Clone(u.selections)
+	for i := range u.selections {
+		switch selected := &u.selections[i]; {
 		case selected.member == removed:
 			selected.member = noMember
 		case selected.member > removed:
 			selected.member--
 		}
-		u.values[value] = selected
 	}
 	return u
 }
@@ -103,19 +108,41 @@ func (u *union) valueIn(object map[string]any) (value string, ok bool) {
 	}
 }
 
-// selected returns what a value selects: no member if it is none of the union's.
-func (u *union) selected(value string) int {
-	if s, known := u.values[value]; known {
-		return s.member
+// selection returns what a value selects. It is false for a value that is none of the union's.
+func (u *union) selection(value string) (selection, bool) {
+	if len(u.selections) > fewSelections {
+		return u.searchSelection(value)
 	}
-	return noMember
+	for i := range u.selections {
+		if u.selections[i].value == value {
+			return u.selections[i], true
+		}
+	}
+	return selection{member: noMember}, false
+}
+
+// fewSelections are as many as are compared one by one in the time of a search: most differ in length.
+const fewSelections = 16
+
+func (u *union) searchSelection(value string) (selection, bool) {
+	i, known := slices.BinarySearchFunc(u.selections, value, func(s selection, value string) int { return cmp.Compare(s.value, value) })
+	if !known {
+		return selection{member: noMember}, false
+	}
+	return u.selections[i], true
+}
+
+// selected returns the member that a value selects, noMember if the value is none of the union's.
+func (u *union) selected(value string) int {
+	s, _ := u.selection(value)
+	return s.member
 }
 
 // unselected returns the members that are set in an object, but for the selected one, as indexes.
 func (u *union) unselected(object map[string]any, selected int) []int {
 	var found []int
 	for i := range u.members {
-		if i != selected && object[u.members[i].name] != nil {
+		if i != selected && object[u.members[i]] != nil {
 			found = append(found, i)
 		}
 	}
@@ -124,7 +151,7 @@ func (u *union) unselected(object map[string]any, selected int) []int {
 
 // hasUnselected tells whether there is any such member. others is how many fields the object has beside the
 // discriminator and the selected member: mostly none, and then there is nothing to look for.
-func (u *union) hasUnselected(object map[string]any, selected, others int) bool {
+func (u *union) hasUnselected(object map[string]any, selected int, others int) bool {
 	switch {
 	case others == 0:
 		return false
@@ -132,7 +159,7 @@ func (u *union) hasUnselected(object map[string]any, selected, others int) bool 
 		return u.hasUnselectedAmong(object, selected)
 	}
 	for i := range u.members {
-		if i != selected && object[u.members[i].name] != nil {
+		if i != selected && object[u.members[i]] != nil {
 			return true
 		}
 	}
@@ -148,14 +175,12 @@ func (u *union) hasUnselectedAmong(object map[string]any, selected int) bool {
 		if value == nil {
 			continue
 		}
-		if i, isMember := slices.BinarySearchFunc(u.members, name, compareName); isMember && i != selected {
+		if i, isMember := slices.BinarySearch(u.members, name); isMember && i != selected {
 			return true
 		}
 	}
 	return false
 }
-
-func compareName(m member, name string) int { return cmp.Compare(m.name, name) }
 
 // isValid tells whether a union has no error (rule U6). It is all that a valid object costs, so it is done without
 // knowing where the union is and what old has.
@@ -165,7 +190,7 @@ func (u *union) isValid(object map[string]any) bool {
 	if !isString && discriminator != nil {
 		return true // as in valueIn
 	}
-	s, known := u.values[value]
+	s, known := u.selection(value)
 	if !known {
 		return false
 	}
@@ -174,7 +199,7 @@ func (u *union) isValid(object map[string]any) bool {
 		others--
 	}
 	if s.member != noMember {
-		value, present := object[u.members[s.member].name]
+		value, present := object[u.members[s.member]]
 		if value == nil && !s.optional {
 			return false
 		}
@@ -191,8 +216,8 @@ func (u *union) isUnchanged(object, old map[string]any) bool {
 	if !jsonvalue.Equal(object[u.discriminator], old[u.discriminator]) {
 		return false
 	}
-	for i := range u.members {
-		if name := u.members[i].name; !jsonvalue.Equal(object[name], old[name]) {
+	for _, name := range u.members {
+		if !jsonvalue.Equal(object[name], old[name]) {
 			return false
 		}
 	}

@@ -5,15 +5,18 @@ package union
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
@@ -331,5 +334,45 @@ func TestEnumErrorIsTheSame(t *testing.T) { // U6.1
 		if len(errs) != 1 || errs[0].Field != "spec.source.type" || errs[0].Type != field.ErrorTypeNotSupported || errs[0].BadValue != "X" {
 			t.Errorf("%v", errs)
 		}
+	}
+}
+
+// TestUnionsOfEverySize has unions of few and of many values: every value finds its own member, others find none.
+func TestUnionsOfEverySize(t *testing.T) { // U3, U4, U6
+	for _, size := range []int{1, fewSelections - 1, fewSelections, fewSelections + 1, 10 * fewSelections} {
+		t.Run(fmt.Sprintf("%d values", size), func(t *testing.T) {
+			members := map[string]apiextensions.MemberField{}
+			object := map[string]any{}
+			for i := range size {
+				name := fmt.Sprintf("m%d", i)
+				members["V"+name] = apiextensions.MemberField{Name: name}
+				object[name] = map[string]any{}
+			}
+			plan := Compile(&structuralschema.Structural{Properties: map[string]structuralschema.Structural{
+				"type": {Extensions: structuralschema.Extensions{XUnions: &apiextensions.Unions{FieldMembers: members}}},
+			}}, nil)
+			for value, member := range members {
+				object["type"] = value
+				got, _ := plan.Normalize(object, maps.Clone(object), scope.Everything)
+				if len(got) != size+1 {
+					t.Errorf("without a change of %s: %v", value, got)
+				}
+				want := map[string]any{"type": value, member.Name: map[string]any{}}
+				old := maps.Clone(object)
+				old["type"] = "none"
+				if got, _ := plan.Normalize(object, old, scope.Everything); cmp.Diff(want, got) != "" {
+					t.Errorf("switched to %s: %v", value, got)
+				}
+				if errs, _ := plan.Validate(want, nil, Options{}); len(errs) > 0 {
+					t.Errorf("%s: %v", value, errs)
+				}
+			}
+			for _, value := range []string{"", "A", "V", "Vm0 ", "Z"} {
+				errs, _ := plan.Validate(map[string]any{"type": value}, nil, Options{})
+				if len(errs) != 1 || errs[0].Type != field.ErrorTypeNotSupported {
+					t.Errorf("%q: %v", value, errs)
+				}
+			}
+		})
 	}
 }
