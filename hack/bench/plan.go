@@ -33,7 +33,7 @@ func planOf(o options, schema route.Schema) plan {
 			Server: o.server, Stock: o.stock, Etcd: o.etcd, Schema: schema, Log: logf,
 			// An update allocates some 5 MiB: what is between two collections must not take more than a gibibyte, in each
 			// of nine servers. Small batches and many rounds tell small differences best.
-			Workers: []int{1, 8}, Requests: 60, Rounds: 8, For: 5 * time.Minute,
+			Workers: []int{1, 8}, Requests: 64, Batch: 4, Rounds: 8, For: 5 * time.Minute,
 		},
 		crds: manycrds.Config{
 			Server: o.server, Stock: o.stock, Etcd: o.etcd, Schema: schema, Log: logf,

@@ -105,6 +105,11 @@ func (h Heap) Since(earlier Heap) Allocations {
 	return Allocations{h.Allocated - earlier.Allocated, h.Objects - earlier.Objects}
 }
 
+// Plus returns the sum.
+func (a Allocations) Plus(b Allocations) Allocations {
+	return Allocations{a.Bytes + b.Bytes, a.Objects + b.Objects}
+}
+
 // Less returns the rest.
 func (a Allocations) Less(b Allocations) Allocations {
 	return Allocations{a.Bytes - b.Bytes, a.Objects - b.Objects}

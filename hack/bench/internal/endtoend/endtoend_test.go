@@ -4,6 +4,7 @@
 package endtoend
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,23 @@ func TestSeries(t *testing.T) {
 	s.add(2, measurement{server: 2 * time.Second, latencies: []float64{1}})
 	if got := s.In(&Series{Rounds: []int{0, 2}}, s.CPU); !slices.Equal(got, []float64{1, 2}) {
 		t.Errorf("in every other round %v", got)
+	}
+}
+
+func TestBatchesAddUp(t *testing.T) {
+	var sum measurement
+	for range 2 {
+		sum.add(measurement{
+			took: time.Second, server: 2 * time.Second, client: 3 * time.Second,
+			allocated: control.Allocations{Bytes: 4, Objects: 5}, latencies: []float64{6},
+		})
+	}
+	want := measurement{
+		took: 2 * time.Second, server: 4 * time.Second, client: 6 * time.Second,
+		allocated: control.Allocations{Bytes: 8, Objects: 10}, latencies: []float64{6, 6},
+	}
+	if !reflect.DeepEqual(sum, want) {
+		t.Errorf("%+v, want %+v", sum, want)
 	}
 }
 

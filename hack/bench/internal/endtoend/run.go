@@ -25,8 +25,11 @@ type Config struct {
 	Schema route.Schema
 	// Workers are how many there are at once, in one batch after another.
 	Workers []int
-	// Requests are sent in a batch. All that a batch allocates stays in memory until the next collection.
+	// Requests are sent in a round to each arm by each number of workers. All that they allocate stays in memory until
+	// the next round.
 	Requests int
+	// Batch is how many of them are sent before it is the next arm's turn, at least one by each worker.
+	Batch int
 	// Rounds are run at least, and more until For has passed.
 	Rounds int
 	For    time.Duration
@@ -186,13 +189,8 @@ func (b *bench) measure(ctx context.Context) (*Result, error) {
 		}
 	}
 	for start := time.Now(); r.Rounds < b.config.Rounds || time.Since(start) < b.config.For; r.Rounds++ {
-		for _, i := range order(len(b.arms), r.Rounds) {
-			if r.Rounds%b.arms[i].every != 0 {
-				continue
-			}
-			if err := b.visit(ctx, i, r); err != nil {
-				return nil, fmt.Errorf("%s: %w", b.arms[i].name, err)
-			}
+		if err := b.round(ctx, r); err != nil {
+			return nil, err
 		}
 		if r.Rounds%10 == 9 {
 			b.config.Log("end to end: %d rounds after %v", r.Rounds+1, time.Since(start).Round(time.Second))
@@ -223,32 +221,65 @@ func order(n, round int) []int {
 	return list
 }
 
-// visit measures a batch of one arm with each number of workers.
-func (b *bench) visit(ctx context.Context, i int, r *Result) error {
-	server := b.servers[i]
-	heap, err := server.Collect(ctx)
-	if err != nil {
-		return err
-	}
-	r.Live[b.arms[i].name] = heap.Live
-	// To read the heap allocates, too; how much is found by reading it twice.
-	if heap, err = server.Heap(ctx); err != nil {
-		return err
-	}
-	again, err := server.Heap(ctx)
-	if err != nil {
-		return err
-	}
-	reading := again.Since(heap)
-	for _, n := range b.config.Workers {
-		m, err := b.batch(ctx, server, b.workers[i][n])
-		if err != nil {
-			return err
+// round measures the arms whose turn it is, with each number of workers. They take turns at short batches: the speed of a
+// machine that others use, too, may change by a tenth from one second to the next, and less within a tenth of that.
+func (b *bench) round(ctx context.Context, r *Result) error {
+	var visits []*visit
+	for i, a := range b.arms {
+		if r.Rounds%a.every == 0 {
+			visits = append(visits, &visit{bench: b, arm: i})
 		}
-		m.allocated = m.allocated.Less(reading)
-		r.Series[b.arms[i].name][n].add(r.Rounds, m)
+	}
+	for _, v := range visits {
+		if err := v.collect(ctx, r); err != nil {
+			return v.wrap(err)
+		}
+	}
+	for _, n := range b.config.Workers {
+		for _, v := range visits {
+			if err := v.warmUp(ctx, n); err != nil {
+				return v.wrap(err)
+			}
+		}
+		batch := max(n, b.config.Batch)
+		for turn := range max(1, b.config.Requests/batch) {
+			for _, i := range order(len(visits), r.Rounds+turn) {
+				if err := visits[i].batch(ctx, n, batch); err != nil {
+					return visits[i].wrap(err)
+				}
+			}
+		}
+		for _, v := range visits {
+			r.Series[b.arms[v.arm].name][n].add(r.Rounds, v.sum)
+		}
 	}
 	return nil
+}
+
+// visit is what happens to an arm in a round.
+type visit struct {
+	*bench
+	arm int
+	sum measurement // of the batches so far
+}
+
+func (v *visit) wrap(err error) error { return fmt.Errorf("%s: %w", v.arms[v.arm].name, err) }
+
+// collect removes what the last round has left behind.
+func (v *visit) collect(ctx context.Context, r *Result) error {
+	heap, err := v.servers[v.arm].Collect(ctx)
+	if err != nil {
+		return err
+	}
+	r.Live[v.arms[v.arm].name] = heap.Live
+	return nil
+}
+
+// warmUp begins with another number of workers. The collection emptied pools.
+func (v *visit) warmUp(ctx context.Context, workers int) error {
+	v.sum = measurement{}
+	_, err := load(ctx, v.servers[v.arm], v.workers[v.arm][workers], v.config.Requests/5)
+	return err
 }
 
 // usage is what was used up to now.
@@ -274,31 +305,52 @@ type measurement struct {
 	latencies      []float64 // seconds
 }
 
-func (b *bench) batch(ctx context.Context, s *control.Server, workers []*worker) (m measurement, err error) {
-	// The collection emptied pools.
-	if _, err := load(ctx, s, workers, b.config.Requests/5); err != nil {
-		return m, err
+// settling is how long a server is given to finish what an update leaves to do after its answer: it decodes the event
+// of its own write.
+const settling = 10 * time.Millisecond
+
+// add adds another measurement.
+func (m *measurement) add(other measurement) {
+	m.took += other.took
+	m.server += other.server
+	m.client += other.client
+	m.allocated = m.allocated.Plus(other.allocated)
+	m.latencies = append(m.latencies, other.latencies...)
+}
+
+// batch measures that many requests.
+func (v *visit) batch(ctx context.Context, workers, requests int) error {
+	s := v.servers[v.arm]
+	// To read the heap allocates, too; how much is found by reading it twice.
+	first, err := s.Heap(ctx)
+	if err != nil {
+		return err
 	}
 	heap, err := s.Heap(ctx)
 	if err != nil {
-		return m, err
+		return err
 	}
 	before, err := usageOf(s)
 	if err != nil {
-		return m, err
+		return err
 	}
-	if m.latencies, err = load(ctx, s, workers, b.config.Requests); err != nil {
-		return m, err
+	latencies, err := load(ctx, s, v.workers[v.arm][workers], requests)
+	if err != nil {
+		return err
 	}
+	took := time.Now()
+	time.Sleep(settling)
 	after, err := usageOf(s)
 	if err != nil {
-		return m, err
+		return err
 	}
 	end, err := s.Heap(ctx)
 	if err != nil {
-		return m, err
+		return err
 	}
-	m.took, m.server, m.client = after.at.Sub(before.at), after.server-before.server, after.client-before.client
-	m.allocated = end.Since(heap)
-	return m, nil
+	v.sum.add(measurement{
+		took: took.Sub(before.at), server: after.server - before.server, client: after.client - before.client,
+		allocated: end.Since(heap).Less(heap.Since(first)), latencies: latencies,
+	})
+	return nil
 }

@@ -107,11 +107,13 @@ median: what drifts from round to round cancels.
 - *Micro*: the benchmarks of test/benchmark, in rounds and groups that take turns at being the first.
 - *End to end*: updates (PUT) of a whole HTTPRoute of 5 KB with 16 unions, one scalar changed, over loopback. Each
   arm has an API server of its own, all over one etcd that does not wait for disks, and shows first that it accepts
-  a good object, and refuses a bad one and clears a stale update, or does not. Arms take turns in batches, in
-  another order each round; those whose cost is plain to see in every fourth. Each worker has objects of its own. The
-  servers run with GOGC=off and collect before they are visited: the collector takes about half of a server's CPU, in
-  bursts that would hide all else, so that real servers use more CPU and less memory than these. CPU is what the
-  kernel counts for the server; bytes are the runtime's count, less what reading it allocates. The second arm is the
+  a good object, and refuses a bad one and clears a stale update, or does not. Arms take turns at
+  batches of a few requests, in another order each time; those whose cost is plain to see in every fourth round. Each
+  worker has objects of its own. The servers run with GOGC=off and collect before each round, and they keep their
+  memory (GODEBUG=madvdontneed=0): the collector takes about half of a server's CPU, in bursts that would hide all else,
+  and page faults a tenth, so that real servers use more CPU and less memory than these. CPU is what the kernel counts
+  for the server until 10 ms after the last answer, when it has seen the events of its own writes; bytes are the
+  runtime's count, less what reading it allocates. The second arm is the
   first once more, and shows how much two servers differ that do not; the others are compared with the mean of both.
 - *Many CRDs*: servers that start with the collector at its default over the same data, ten CRDs in a group; served is
   when a list of every resource has been answered. The heap is measured after a collection, when all is quiet and
