@@ -4,6 +4,7 @@
 package union
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -319,6 +320,21 @@ func TestPathsAreThoseOfSchemaValidation(t *testing.T) {
 		if diff := cmp.Diff(upstream, ours); diff != "" {
 			t.Errorf("(-upstream +ours):\n%s", diff)
 		}
+	}
+}
+
+// TestValidatorsDoNotHoldUnions: a server holds the schemas of validators for as long as it serves the CRD.
+func TestValidatorsDoNotHoldUnions(t *testing.T) {
+	_, schema, err := schemavalidation.NewSchemaValidator(testyaml.Schema(t, placesSchemaYAML()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "x-kubernetes-unions") {
+		t.Errorf("unions in the schema of a validator: %s", text)
 	}
 }
 
