@@ -27,5 +27,6 @@
 // a member that it does not select (rule U9). So what was cleared is asked again after them.
 //
 // What a CRD needs is compiled once, into a Plan, when the handler of the CRD is built; a change of the CRD's spec
-// builds a new handler (rules R3, G11). Feature gates of the server are read here, at the edge, and nowhere below.
+// builds a new handler (rules R3, G11). Plans refer to the CRD, which the informer keeps trimmed
+// (TrimCRDs). Feature gates of the server are read here, at the edge, and nowhere below.
 package customresource

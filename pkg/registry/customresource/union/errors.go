@@ -57,21 +57,12 @@ func (v *validation) union(u *union, path string, object map[string]any) {
 
 // discriminator adds the error of a discriminator with a value that is none of the union's, nil if it is absent.
 func (v *validation) discriminator(u *union, path string, value any) {
-	unsupported := field.NotSupported(field.NewPath(path), value, u.values())
+	unsupported := field.NotSupported(field.NewPath(path), value, u.values)
 	if value == nil {
 		v.add(u, Required, field.Required(field.NewPath(path), unsupported.Detail))
 		return
 	}
 	v.add(u, Unsupported, unsupported)
-}
-
-// values returns the values of the discriminator in alphabetical order.
-func (u *union) values() []string {
-	values := make([]string, len(u.selections))
-	for i := range u.selections {
-		values[i] = u.selections[i].value
-	}
-	return values
 }
 
 func atPath(parent, name string) *field.Path {

@@ -4,7 +4,6 @@
 package union
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -18,13 +17,13 @@ type union struct {
 	place         int // which one of the schema it is
 	discriminator string
 	members       []string          // in alphabetical order
-	selections    []selection       // in alphabetical order of the values
+	values        []string          // of the discriminator, in alphabetical order
+	selections    []selection       // of the value with the same index
 	gates         map[string]string // by member, the disabled feature gate that drops it; nil if none is dropped
 }
 
 // selection is what a value of the discriminator selects.
 type selection struct {
-	value    string
 	member   int // as an index into union.members, or noMember
 	optional bool
 }
@@ -35,10 +34,12 @@ const noMember = -1
 func (c *compiler) union(discriminator string, declared *apiextensions.Unions, path fieldpath.Path) union {
 	u := union{place: c.places, discriminator: discriminator, members: memberNames(discriminator, declared)}
 	c.places++
-	u.selections = make([]selection, 0, len(declared.FieldMembers))
-	for _, value := range slices.Sorted(maps.Keys(declared.FieldMembers)) {
+	u.values = slices.AppendSeq(make([]string, 0, len(declared.FieldMembers)), maps.Keys(declared.FieldMembers))
+	slices.Sort(u.values)
+	u.selections = make([]selection, len(u.values))
+	for i, value := range u.values {
 		selected := declared.FieldMembers[value]
-		u.selections = append(u.selections, selection{value: value, member: u.indexOf(selected.Name), optional: selected.Optional})
+		u.selections[i] = selection{member: u.indexOf(selected.Name), optional: selected.Optional}
 	}
 	for _, name := range u.members {
 		if gate := c.gateOf(path, name); gate != "" {
@@ -110,22 +111,18 @@ func (u *union) valueIn(object map[string]any) (value string, ok bool) {
 
 // selection returns what a value selects. It is false for a value that is none of the union's.
 func (u *union) selection(value string) (selection, bool) {
-	if len(u.selections) > fewSelections {
+	i := slices.Index(u.values[:min(fewValues, len(u.values))], value)
+	if i < 0 {
 		return u.searchSelection(value)
 	}
-	for i := range u.selections {
-		if u.selections[i].value == value {
-			return u.selections[i], true
-		}
-	}
-	return selection{member: noMember}, false
+	return u.selections[i], true
 }
 
-// fewSelections are as many as are compared one by one in the time of a search: most differ in length.
-const fewSelections = 16
+// fewValues are as many as are compared one by one in the time of a search: most differ in length.
+const fewValues = 16
 
 func (u *union) searchSelection(value string) (selection, bool) {
-	i, known := slices.BinarySearchFunc(u.selections, value, func(s selection, value string) int { return cmp.Compare(s.value, value) })
+	i, known := slices.BinarySearch(u.values, value)
 	if !known {
 		return selection{member: noMember}, false
 	}

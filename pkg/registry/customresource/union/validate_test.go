@@ -355,7 +355,7 @@ func TestEnumErrorIsTheSame(t *testing.T) { // U6.1
 
 // TestUnionsOfEverySize has unions of few and of many values: every value finds its own member, others find none.
 func TestUnionsOfEverySize(t *testing.T) { // U3, U4, U6
-	for _, size := range []int{1, fewSelections - 1, fewSelections, fewSelections + 1, 10 * fewSelections} {
+	for _, size := range []int{1, fewValues - 1, fewValues, fewValues + 1, 10 * fewValues} {
 		t.Run(fmt.Sprintf("%d values", size), func(t *testing.T) {
 			members := map[string]apiextensions.MemberField{}
 			object := map[string]any{}
