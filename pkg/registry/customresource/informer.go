@@ -5,10 +5,7 @@ package customresource
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/fairlead-dev/fairlead/pkg/features"
 )
 
 // Informer is what TrimCRDs needs of an informer of CRDs.
@@ -21,8 +18,7 @@ type Informer interface {
 // controllers write with such a CRD is its status, for which the server takes the owners from the stored object.
 // It does nothing where the server has none of fairlead's features.
 func TrimCRDs(informer Informer) error {
-	if !utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning) &&
-		!utilfeature.DefaultFeatureGate.Enabled(features.APIUnions) {
+	if !hasFeatures() {
 		return nil
 	}
 	return informer.SetTransform(trimCRD)

@@ -145,10 +145,10 @@ func (c *crdCollector) DescribeWithStability(ch chan<- *metrics.Desc) {
 
 // CollectWithStability implements metrics.StableCollector.
 func (c *crdCollector) CollectWithStability(ch chan<- metrics.Metric) {
-	hasGates := utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning)
-	if !hasGates && !utilfeature.DefaultFeatureGate.Enabled(features.APIUnions) {
+	if !hasFeatures() {
 		return
 	}
+	hasGates := utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	crds, err := c.lister.List(labels.Everything())

@@ -80,6 +80,12 @@ func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*
 	return p
 }
 
+// hasFeatures tells whether the server has any of fairlead's features; without them it is upstream's (rule F2).
+func hasFeatures() bool {
+	gate := utilfeature.DefaultFeatureGate
+	return gate.Enabled(features.CRDFieldLevelVersioning) || gate.Enabled(features.APIUnions)
+}
+
 // compileUnions tells whether any version has unions.
 func (p *Plan) compileUnions(schemas map[string]*structuralschema.Structural) bool {
 	found := false

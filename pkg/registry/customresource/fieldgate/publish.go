@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
@@ -169,9 +170,6 @@ func (m *mark) MarshalJSON() ([]byte, error) {
 		Enabled    bool                     `json:"enabled"`
 		Name       string                   `json:"name"`
 		PreRelease apiextensions.PreRelease `json:"preRelease"`
-	}{Enabled: m.enabled, Name: m.gate.Name, PreRelease: m.gate.PreRelease}
-	if m.component != nil {
-		value.Component = *m.component
-	}
+	}{Component: ptr.Deref(m.component, ""), Enabled: m.enabled, Name: m.gate.Name, PreRelease: m.gate.PreRelease}
 	return json.Marshal(value)
 }

@@ -4,8 +4,9 @@
 package union
 
 import (
-	"maps"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
@@ -34,42 +35,44 @@ const noMember = -1
 func (c *compiler) union(discriminator string, declared *apiextensions.Unions, path fieldpath.Path) union {
 	u := union{place: c.places, discriminator: discriminator, members: memberNames(discriminator, declared)}
 	c.places++
-	u.values = slices.AppendSeq(make([]string, 0, len(declared.FieldMembers)), maps.Keys(declared.FieldMembers))
-	slices.Sort(u.values)
+	u.values = sets.List(sets.KeySet(declared.FieldMembers))
 	u.selections = make([]selection, len(u.values))
 	for i, value := range u.values {
 		selected := declared.FieldMembers[value]
 		u.selections[i] = selection{member: u.indexOf(selected.Name), optional: selected.Optional}
 	}
-	for _, name := range u.members {
-		if gate := c.gateOf(path, name); gate != "" {
-			if u.gates == nil {
-				u.gates = map[string]string{}
-			}
-			u.gates[name] = gate
-		}
-	}
+	u.gates = c.gatesOf(path, u.members)
 	return u
 }
 
 // memberNames returns the members in alphabetical order, each of them once. The discriminator is none of them.
 func memberNames(discriminator string, declared *apiextensions.Unions) []string {
-	names := map[string]bool{}
+	names := sets.New[string]()
 	for _, declaredMember := range declared.FieldMembers {
 		if name := declaredMember.Name; name != "" && name != discriminator {
-			names[name] = true
+			names.Insert(name)
 		}
 	}
-	sorted := slices.AppendSeq(make([]string, 0, len(names)), maps.Keys(names))
-	slices.Sort(sorted)
-	return sorted
+	return sets.List(names)
 }
 
-func (c *compiler) gateOf(path fieldpath.Path, name string) string {
+// gatesOf returns the disabled gates of the members of an object at path, nil if there are none.
+func (c *compiler) gatesOf(path fieldpath.Path, members []string) map[string]string {
 	if c.disabledGate == nil {
-		return ""
+		return nil
 	}
-	return c.disabledGate(append(slices.Clip(path), fieldpath.Field(name)))
+	var gates map[string]string
+	for _, name := range members {
+		gate := c.disabledGate(append(slices.Clip(path), fieldpath.Field(name)))
+		if gate == "" {
+			continue
+		}
+		if gates == nil {
+			gates = map[string]string{}
+		}
+		gates[name] = gate
+	}
+	return gates
 }
 
 // indexOf returns the index of a member, noMember if the union has none of that name.
@@ -148,7 +151,7 @@ func (u *union) unselected(object map[string]any, selected int) []int {
 
 // hasUnselected tells whether there is any such member. others is how many fields the object has beside the
 // discriminator and the selected member: mostly none, and then there is nothing to look for.
-func (u *union) hasUnselected(object map[string]any, selected int, others int) bool {
+func (u *union) hasUnselected(object map[string]any, selected, others int) bool {
 	switch {
 	case others == 0:
 		return false
