@@ -5,12 +5,12 @@
 // string, bool, int64, float64 and nil.
 package jsonvalue
 
-// Equal tells whether two JSON values are deeply equal. Unlike reflect.DeepEqual it allocates nothing, and unlike
+// Equal reports whether two JSON values are deeply equal. Unlike reflect.DeepEqual it allocates nothing, and unlike
 // apiequality.Semantic it tells an empty value from an absent one. Numbers compare by value: 1 and 1.0 are the same
 // to JSON. Values of a type that JSON does not have are equal to nothing.
 func Equal(a, b any) bool { return equal(a, b, false) }
 
-// Identical tells whether two JSON values are Equal and hold their numbers in the same type, so that nothing in the
+// Identical reports whether two JSON values are Equal and hold their numbers in the same type, so that nothing in the
 // server could tell them apart.
 func Identical(a, b any) bool { return equal(a, b, true) }
 
@@ -74,13 +74,13 @@ func equalLists(a, b []any, exact bool) bool {
 	return true
 }
 
-// isInt64 tells whether a float is a whole number that int64 holds exactly.
+// isInt64 reports whether a float is a whole number that int64 holds exactly.
 func isInt64(f float64) bool {
 	const limit = 1 << 63
 	return f >= -limit && f < limit && f == float64(int64(f))
 }
 
-// Contains tells whether part is what the value has in part: objects may leave out fields, lists may leave out items
+// Contains reports whether part is what the value has in part: objects may leave out fields, lists may leave out items
 // but keep the order, all else must be equal.
 func Contains(value, part any) bool {
 	switch part := part.(type) {

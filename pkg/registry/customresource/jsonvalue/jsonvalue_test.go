@@ -121,20 +121,80 @@ func TestListMapFindsItemsByTheirKeys(t *testing.T) {
 	}
 }
 
+// TestG5ListMapFindsItemsThatLackADefaultedKey (rules G5, U5): a list of an applied configuration is not defaulted.
+func TestG5ListMapFindsItemsThatLackADefaultedKey(t *testing.T) {
+	defaults := map[string]any{"protocol": "TCP", "unrelated": "x"}
+	keys := []string{"port", "protocol"}
+	items := []any{
+		item("port", int64(53), "protocol", "UDP", "id", "0"),
+		item("port", int64(53), "id", "1"),
+		item("port", int64(80), "protocol", nil, "id", "2"),
+		item("port", int64(81), "protocol", "TCP", "id", "3"),
+		item("port", int64(82), "protocol", item(), "id", "4"),
+	}
+	for _, tc := range []struct {
+		name     string
+		item     map[string]any
+		position int
+		defaults map[string]any
+		want     any
+	}{
+		{"an indexed item lacks the key", item("port", int64(53), "protocol", "TCP"), 1, defaults, "1"},
+		{"an indexed item lacks the key, elsewhere", item("port", int64(53), "protocol", "TCP"), 0, defaults, "1"},
+		{"an indexed item has null", item("port", int64(80), "protocol", "TCP"), 0, defaults, "2"},
+		{"the item lacks the key", item("port", int64(81)), 3, defaults, "3"},
+		{"the item lacks the key, elsewhere", item("port", int64(81)), 9, defaults, "3"},
+		{"both lack the key", item("port", int64(53)), 0, defaults, "1"},
+		{"another value than the default", item("port", int64(53), "protocol", "UDP"), 1, defaults, "0"},
+		{"no such item", item("port", int64(80), "protocol", "UDP"), 2, defaults, nil},
+		{"a key without default is not filled in", item("protocol", "TCP"), 1, defaults, nil},
+		{"an empty string is a value", item("port", int64(81), "protocol", ""), 3, defaults, nil},
+		{"a key that is an object is not defaulted", item("port", int64(82)), 4, defaults, nil},
+		{"no defaults: absent is another item", item("port", int64(53), "protocol", "TCP"), 1, nil, nil},
+		{"no defaults: absent matches absent", item("port", int64(53)), 1, nil, "1"},
+		{"a default that is no scalar matches nothing", item("port", int64(53)), 1, map[string]any{"protocol": item()}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			list := NewListMapWithDefaults(items, keys, tc.defaults)
+			if got := list.Get(tc.item, tc.position); got["id"] != tc.want {
+				t.Errorf("got %v, want the item %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestR1ListMapReturnsDefaultedDuplicatesOnce: an item with the default and one without the key are the same twice.
+func TestR1ListMapReturnsDefaultedDuplicatesOnce(t *testing.T) {
+	items := []any{item("name", "a", "id", "0"), item("name", "a", "kind", "K", "id", "1")}
+	list := NewListMapWithDefaults(items, []string{"name", "kind"}, map[string]any{"kind": "K"})
+	for i, want := range []any{"1", "0", nil} {
+		if got := list.Get(item("name", "a"), 1); got["id"] != want {
+			t.Errorf("look-up %d: got %v, want the item %v", i, got, want)
+		}
+	}
+}
+
 func TestListMapInOrderAllocatesNothing(t *testing.T) {
 	var items []any
 	for i := range 100 {
 		items = append(items, item("name", string(rune('a'+i))))
 	}
-	keys := []string{"name"}
-	if n := testing.AllocsPerRun(100, func() {
-		list := NewListMap(items, keys)
-		for i := range items {
-			if list.Get(items[i].(map[string]any), i) == nil {
-				t.Fatal("not found")
+	keys, defaults := []string{"name", "kind"}, map[string]any{"kind": "K"}
+	for claim, newList := range map[string]func() ListMap{
+		"R2: without defaults": func() ListMap { return NewListMap(items, keys) },
+		"R2: with defaults":    func() ListMap { return NewListMapWithDefaults(items, keys, defaults) },
+	} {
+		t.Run(claim, func(t *testing.T) {
+			if n := testing.AllocsPerRun(100, func() {
+				list := newList()
+				for i := range items {
+					if list.Get(items[i].(map[string]any), i) == nil {
+						t.Fatal("not found")
+					}
+				}
+			}); n != 0 {
+				t.Errorf("%v allocations", n)
 			}
-		}
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
+		})
 	}
 }

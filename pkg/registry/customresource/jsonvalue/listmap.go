@@ -12,8 +12,9 @@ import (
 // items of a list that has the same order allocates nothing; the first one out of place costs an index over the whole
 // list, so that any number of look-ups takes linear time.
 type ListMap struct {
-	keys  []string
-	items []any
+	keys     []string
+	defaults map[string]any // the values of absent keys
+	items    []any
 
 	prefix int    // how many items at the start are found already
 	found  []bool // those after the prefix, nil if none
@@ -25,6 +26,13 @@ type ListMap struct {
 // NewListMap returns the list map over items, whose x-kubernetes-list-map-keys are keys. Nothing is copied.
 func NewListMap(items []any, keys []string) ListMap {
 	return ListMap{keys: keys, items: items}
+}
+
+// NewListMapWithDefaults returns a list map in which an item that lacks a key, or has null for it, has the value that
+// defaults gives to that key, if any. It is for items that are not defaulted, such as those of an applied configuration
+// (rules G5, U5). Both the items and the one to look for may lack keys. Nothing is copied.
+func NewListMapWithDefaults(items []any, keys []string, defaults map[string]any) ListMap {
+	return ListMap{keys: keys, defaults: defaults, items: items}
 }
 
 // Get returns the item with the keys of item, which stands at position in its own list: the place to look first.
@@ -48,7 +56,7 @@ func (l *ListMap) Get(item map[string]any, position int) map[string]any {
 }
 
 func (l *ListMap) lookUp(item map[string]any) map[string]any {
-	id, ok := identity(item, l.keys)
+	id, ok := l.identity(item)
 	if !ok {
 		return nil
 	}
@@ -82,12 +90,20 @@ func (l *ListMap) markFound(i int) {
 
 func (l *ListMap) sameKeys(a, b map[string]any) bool {
 	for _, key := range l.keys {
-		av, bv := a[key], b[key]
+		av, bv := l.valueOf(a, key), l.valueOf(b, key)
 		if !isScalar(av) || !Equal(av, bv) {
 			return false
 		}
 	}
 	return true
+}
+
+// valueOf returns the value that an item has for a key, or nil if it has neither a value nor a default.
+func (l *ListMap) valueOf(item map[string]any, key string) any {
+	if value := item[key]; value != nil {
+		return value
+	}
+	return l.defaults[key]
 }
 
 // buildIndex goes backwards, so that the first item of an identity is the one in the index. The item 0 is never the
@@ -100,7 +116,7 @@ func (l *ListMap) buildIndex() {
 		if !ok {
 			continue
 		}
-		if id, ok := identity(item, l.keys); ok {
+		if id, ok := l.identity(item); ok {
 			l.next[i] = l.index[id]
 			l.index[id] = i
 		}
@@ -109,10 +125,10 @@ func (l *ListMap) buildIndex() {
 
 // identity encodes the keys of an item so that two items have the same identity exactly if their keys are equal.
 // It is false where a key is not a scalar.
-func identity(item map[string]any, keys []string) (string, bool) {
+func (l *ListMap) identity(item map[string]any) (string, bool) {
 	var buf []byte
-	for _, key := range keys {
-		switch v := item[key].(type) {
+	for _, key := range l.keys {
+		switch v := l.valueOf(item, key).(type) {
 		case nil:
 			buf = append(buf, 'n')
 		case string:
