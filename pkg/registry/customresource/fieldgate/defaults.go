@@ -4,58 +4,120 @@
 package fieldgate
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
-	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
 // WithoutDisabledDefaults returns the schema without what would default a disabled field (rule G8): its own default,
 // those of fields inside it, and its part of the default of an enclosing object. The schema itself is left alone, and
-// returned where nothing in it could default a disabled field.
+// returned where nothing in it defaults a disabled field. A copy shares with it all that is the same in both: most gates
+// guard fields without a default, and a schema is as large as all that a CRD costs besides.
+//
+// It takes time and memory linear in the schema, its defaults and the guarded paths (rule R3).
 func (p *Plan) WithoutDisabledDefaults(schema *structuralschema.Structural) *structuralschema.Structural {
-	if schema == nil {
-		return nil
-	}
-	// Most gates guard fields without a default. A copy of a schema is as large as all that a CRD costs besides.
-	paths := slices.DeleteFunc(p.DisabledPaths(scope.Everything), func(path fieldpath.Path) bool {
-		return !hasDefaultOf(schema, path)
-	})
-	if len(paths) == 0 {
+	if p == nil || schema == nil {
 		return schema
 	}
-	schema = schema.DeepCopy()
-	for _, path := range paths {
-		dropDefault(schema, path)
+	e := schemaEdit{schema: *schema}
+	p.dropDefaults(&p.root, &e)
+	if !e.changed {
+		return schema
 	}
-	return schema
+	return &e.schema
 }
 
-// hasDefaultOf tells whether anything might default the field at path below schema: also a default of an enclosing
-// object, whatever is in it.
-func hasDefaultOf(schema *structuralschema.Structural, path fieldpath.Path) bool {
-	if schema == nil {
-		return false
+// dropDefaults drops what would default the disabled fields at n and below from the schema of n.
+func (p *Plan) dropDefaults(n *node, e *schemaEdit) {
+	if p.isDisabled(n) {
+		dropAllDefaults(e)
+		return
 	}
-	if len(path) == 0 {
-		return HasDefaults(schema)
+	if value, changed := p.withoutDisabled(n, e.schema.Default.Object); changed {
+		e.setDefault(value)
 	}
-	if schema.Default.Object != nil {
-		return true
+	for i := range n.fields {
+		c := &n.fields[i]
+		e.property(c.name, func(below *schemaEdit) { p.dropDefaults(&c.node, below) })
 	}
-	step, rest := path[0], path[1:]
-	if step.Each {
-		return hasDefaultOf(schema.Items, rest) ||
-			schema.AdditionalProperties != nil && hasDefaultOf(schema.AdditionalProperties.Structural, rest)
+	each := n.each()
+	if each == nil {
+		return
 	}
-	property, ok := schema.Properties[step.Name]
-	return ok && hasDefaultOf(&property, rest)
+	if e.schema.Items != nil {
+		e.items(func(below *schemaEdit) { p.dropDefaults(each, below) })
+	} else {
+		e.values(func(below *schemaEdit) { p.dropDefaults(each, below) })
+	}
 }
 
-// HasDefaults tells whether there is a default at or below schema.
+// dropAllDefaults drops all defaults at and below a schema.
+func dropAllDefaults(e *schemaEdit) {
+	if e.schema.Default.Object != nil {
+		e.setDefault(nil)
+	}
+	for name := range e.schema.Properties {
+		e.property(name, dropAllDefaults)
+	}
+	e.items(dropAllDefaults)
+	e.values(dropAllDefaults)
+}
+
+// schemaEdit is a schema that is being changed, copied as far as that needs it.
+type schemaEdit struct {
+	schema  structuralschema.Structural
+	changed bool
+	// copied says that the map of properties is not that of the original any more.
+	copied bool
+}
+
+func (e *schemaEdit) setDefault(value any) {
+	e.schema.Default.Object, e.changed = value, true
+}
+
+// property changes the schema of a property, if there is one.
+func (e *schemaEdit) property(name string, change func(*schemaEdit)) {
+	property, found := e.schema.Properties[name]
+	if !found {
+		return
+	}
+	below := schemaEdit{schema: property}
+	if change(&below); !below.changed {
+		return
+	}
+	if !e.copied {
+		e.schema.Properties, e.copied = maps.Clone(e.schema.Properties), true
+	}
+	e.schema.Properties[name], e.changed = below.schema, true
+}
+
+// items changes the schema of the items of a list, if there is one.
+func (e *schemaEdit) items(change func(*schemaEdit)) {
+	if e.schema.Items == nil {
+		return
+	}
+	below := schemaEdit{schema: *e.schema.Items}
+	if change(&below); below.changed {
+		e.schema.Items, e.changed = &below.schema, true
+	}
+}
+
+// values changes the schema of the values of a map, if there is one.
+func (e *schemaEdit) values(change func(*schemaEdit)) {
+	additional := e.schema.AdditionalProperties
+	if additional == nil || additional.Structural == nil {
+		return
+	}
+	below := schemaEdit{schema: *additional.Structural}
+	if change(&below); below.changed {
+		e.schema.AdditionalProperties = &structuralschema.StructuralOrBool{Structural: &below.schema, Bool: additional.Bool}
+		e.changed = true
+	}
+}
+
+// HasDefaults reports whether there is a default at or below schema.
 func HasDefaults(schema *structuralschema.Structural) bool {
 	if schema == nil {
 		return false
@@ -74,66 +136,93 @@ func HasDefaults(schema *structuralschema.Structural) bool {
 	return false
 }
 
-// dropDefault drops what would default the field at path below schema.
-func dropDefault(schema *structuralschema.Structural, path fieldpath.Path) {
-	if len(path) == 0 {
-		dropDefaults(schema)
-		return
-	}
-	if schema.Default.Object != nil {
-		// The default is shared with the original, since a deep copy of a schema does not copy it.
-		schema.Default.Object = runtime.DeepCopyJSONValue(schema.Default.Object)
-		removeValue(schema.Default.Object, path)
-	}
-	step, rest := path[0], path[1:]
-	switch {
-	case step.Each && schema.Items != nil:
-		dropDefault(schema.Items, rest)
-	case step.Each && schema.AdditionalProperties != nil && schema.AdditionalProperties.Structural != nil:
-		dropDefault(schema.AdditionalProperties.Structural, rest)
-	case !step.Each:
-		if property, ok := schema.Properties[step.Name]; ok {
-			dropDefault(&property, rest)
-			schema.Properties[step.Name] = property
-		}
-	}
-}
-
-// dropDefaults drops all defaults at and below schema.
-func dropDefaults(schema *structuralschema.Structural) {
-	schema.Default.Object = nil
-	if schema.Items != nil {
-		dropDefaults(schema.Items)
-	}
-	if schema.AdditionalProperties != nil && schema.AdditionalProperties.Structural != nil {
-		dropDefaults(schema.AdditionalProperties.Structural)
-	}
-	for name, property := range schema.Properties {
-		dropDefaults(&property)
-		schema.Properties[name] = property
-	}
-}
-
-// removeValue removes the field at path from a JSON value, wherever it is there.
-func removeValue(value any, path fieldpath.Path) {
-	step, rest := path[0], path[1:]
+// withoutDisabled returns the value at n without the disabled fields in it, and whether there were any. What changes is
+// copied: schemas share their defaults.
+func (p *Plan) withoutDisabled(n *node, value any) (_ any, changed bool) {
 	switch value := value.(type) {
 	case map[string]any:
-		switch {
-		case step.Each:
-			for _, v := range value {
-				removeValue(v, rest)
-			}
-		case len(rest) == 0:
-			delete(value, step.Name)
-		default:
-			removeValue(value[step.Name], rest)
+		object, changed := p.withoutDisabledFields(n, value)
+		if each := n.each(); each != nil {
+			var more bool
+			object, more = p.withoutDisabledInValues(each, object)
+			changed = changed || more
 		}
+		return object, changed
 	case []any:
-		if step.Each {
-			for _, v := range value {
-				removeValue(v, rest)
+		if each := n.each(); each != nil {
+			return p.withoutDisabledInItems(each, value)
+		}
+	}
+	return value, false
+}
+
+func (p *Plan) withoutDisabledFields(n *node, object map[string]any) (out map[string]any, changed bool) {
+	out = object
+	for c := range n.fieldsOf(object) {
+		value, different := p.withoutDisabled(&c.node, object[c.name])
+		isDisabled := p.isDisabled(&c.node)
+		if !different && !isDisabled {
+			continue
+		}
+		if !changed {
+			out, changed = maps.Clone(object), true
+		}
+		if isDisabled {
+			delete(out, c.name)
+		} else {
+			out[c.name] = value
+		}
+	}
+	return out, changed
+}
+
+// fieldsOf returns the fields of n that an object has. A small object costs what it holds, not what the plan has for it,
+// and a large one what the plan has (rule R3).
+func (n *node) fieldsOf(object map[string]any) iter.Seq[*child] {
+	if len(n.fields) <= len(object) {
+		return func(yield func(*child) bool) {
+			for i := range n.fields {
+				if _, found := object[n.fields[i].name]; found && !yield(&n.fields[i]) {
+					return
+				}
 			}
 		}
 	}
+	return func(yield func(*child) bool) {
+		for name := range object {
+			if c := n.field(name); c != nil && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+func (p *Plan) withoutDisabledInValues(each *node, object map[string]any) (out map[string]any, changed bool) {
+	out = object
+	for name, value := range object {
+		value, different := p.withoutDisabled(each, value)
+		if !different {
+			continue
+		}
+		if !changed {
+			out, changed = maps.Clone(object), true
+		}
+		out[name] = value
+	}
+	return out, changed
+}
+
+func (p *Plan) withoutDisabledInItems(each *node, list []any) (out []any, changed bool) {
+	out = list
+	for i, item := range list {
+		item, different := p.withoutDisabled(each, item)
+		if !different {
+			continue
+		}
+		if !changed {
+			out, changed = slices.Clone(list), true
+		}
+		out[i] = item
+	}
+	return out, changed
 }

@@ -91,6 +91,123 @@ func TestG8DefaultsOfDisabledFieldsDoNotApply(t *testing.T) {
 	}
 }
 
+// TestG8DefaultsOfEveryShape has one guarded field each, in or below a default.
+func TestG8DefaultsOfEveryShape(t *testing.T) {
+	for _, tc := range []struct{ name, schema, path, obj, want string }{
+		{
+			"a default that loses its only field stays",
+			`{type: object, default: {a: x}, properties: {a: {type: string}}}`, ".spec.a",
+			`{}`, `{spec: {}}`,
+		},
+		{
+			"a default whose only object is guarded stays",
+			`{type: object, default: {o: {a: x}}, properties: {o: {type: object, properties: {a: {type: string}}}}}`, ".spec.o",
+			`{}`, `{spec: {}}`,
+		},
+		{
+			"a default in a default: the inner one does not fill in what the outer one has lost",
+			`{type: object, default: {o: {}}, properties: {o: {type: object, default: {a: y, b: z}, properties: {a: {type: string, default: x}, b: {type: string}}}}}`,
+			".spec.o.a", `{}`, `{spec: {o: {}}}`,
+		},
+		{
+			"the default of the items of a list, which stands in for null",
+			`{type: object, properties: {l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, default: {k: d, a: x}, required: [k], properties: {k: {type: string}, a: {type: string}}}}}}`,
+			".spec.l[*].a", `{spec: {l: [null, {k: e, a: y}]}}`, `{spec: {l: [{k: d}, {k: e, a: y}]}}`,
+		},
+		{
+			"the default of the values of a map, which stands in for null",
+			`{type: object, properties: {m: {type: object, additionalProperties: {type: object, default: {a: x, b: z}, properties: {a: {type: string}, b: {type: string}}}}}}`,
+			".spec.m[*].a", `{spec: {m: {k: null, l: {a: y}}}}`, `{spec: {m: {k: {b: z}, l: {a: y}}}}`,
+		},
+		{
+			"the default of an embedded resource",
+			`{type: object, properties: {t: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true, default: {apiVersion: v1, kind: K, spec: {a: x, b: z}}}}}`,
+			".spec.t.spec.a", `{spec: {}}`, `{spec: {t: {apiVersion: v1, kind: K, spec: {b: z}}}}`,
+		},
+		{
+			"a field that only the default knows, where unknown fields are kept",
+			`{type: object, x-kubernetes-preserve-unknown-fields: true, default: {u: {a: x, b: z}}}`,
+			".spec.u.a", `{}`, `{spec: {u: {b: z}}}`,
+		},
+		{
+			"null in a default",
+			`{type: object, default: {a: null, b: null}, properties: {a: {type: string, nullable: true}, b: {type: string, nullable: true}}}`,
+			".spec.a", `{}`, `{spec: {b: null}}`,
+		},
+		{
+			"null around a guarded field in a default",
+			`{type: object, default: {o: null}, properties: {o: {type: object, nullable: true, properties: {a: {type: string, default: x}}}}}`,
+			".spec.o.a", `{}`, `{spec: {o: null}}`,
+		},
+		{
+			"a default of another type than the schema's",
+			`{type: object, default: {o: [{a: x}]}, properties: {o: {type: object, properties: {a: {type: string}}}}}`,
+			".spec.o.a", `{}`, `{spec: {o: [{a: x}]}}`,
+		},
+		{
+			"all items of a list in a default, with duplicate keys and without",
+			`{type: object, default: {l: [{k: d, a: x}, {k: d, a: y}, {k: e}, null, {a: z}]}, properties: {l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, nullable: true, required: [k], properties: {k: {type: string}, a: {type: string}}}}}}`,
+			".spec.l[*].a", `{}`, `{spec: {l: [{k: d}, {k: d}, {k: e}, null, {}]}}`,
+		},
+		{
+			"an empty list and an empty map in a default",
+			`{type: object, default: {l: [], m: {}}, properties: {l: {type: array, items: {type: object, default: {a: x}, properties: {a: {type: string}}}}, m: {type: object, additionalProperties: {type: object, properties: {a: {type: string, default: x}}}}}}`,
+			".spec.m[*].a", `{}`, `{spec: {l: [], m: {}}}`,
+		},
+	} {
+		t.Run("G8: "+tc.name, func(t *testing.T) {
+			schema := testyaml.Structural(t, `{type: object, properties: {spec: `+tc.schema+`}}`)
+			gates := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t,
+				`featureGates: [{name: G, preRelease: alpha, fieldPaths: ["`+tc.path+`"]}]`)
+			original := schema.DeepCopy()
+			changed := Compile(gates, schema).WithoutDisabledDefaults(schema)
+			got := testyaml.Object(t, tc.obj)
+			defaulting.Default(got, changed)
+			if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(original, schema); diff != "" {
+				t.Errorf("the schema was modified:\n%s", diff)
+			}
+			if again := Compile(gates, changed).WithoutDisabledDefaults(changed); again != changed {
+				t.Error("R4: something was left to drop")
+			}
+		})
+	}
+}
+
+// TestG8DefaultsOfNestedGates (rules G8, C8): the gate of a field is looked at only where those around it are enabled.
+func TestG8DefaultsOfNestedGates(t *testing.T) {
+	schema := testyaml.Structural(t, defaultsSchema)
+	for gates, want := range map[string]string{
+		"{name: A, preRelease: alpha, fieldPaths: [.spec.tuning.level]}, {name: B, preRelease: alpha, fieldPaths: [.spec.tuning]}": `{mode: auto, replicas: 9, ports: [{name: a, weight: 9}], hidden: {inner: 3}}`,
+		"{name: A, preRelease: alpha, fieldPaths: [.spec.tuning.level]}, {name: B, preRelease: beta, fieldPaths: [.spec.tuning]}":  `{mode: auto, replicas: 9, tuning: {other: x}, ports: [{name: a, weight: 9}], hidden: {inner: 3}}`,
+		"{name: A, preRelease: beta, fieldPaths: [.spec.tuning.level]}, {name: B, preRelease: alpha, fieldPaths: [.spec.tuning]}":  `{mode: auto, replicas: 9, ports: [{name: a, weight: 9}], hidden: {inner: 3}}`,
+	} {
+		parsed := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t, "featureGates: ["+gates+"]")
+		got := map[string]any{}
+		defaulting.Default(got, Compile(parsed, schema).WithoutDisabledDefaults(schema))
+		if diff := cmp.Diff(testyaml.Object(t, want), got["spec"]); diff != "" {
+			t.Errorf("C8: %s (-want +got):\n%s", gates, diff)
+		}
+	}
+}
+
+// TestG8CopiesShareWhatIsTheSame (rules G8, R3): a copy must not be as large as the schema and its defaults once more.
+func TestG8CopiesShareWhatIsTheSame(t *testing.T) {
+	schema := testyaml.Structural(t, defaultsSchema)
+	gates := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t,
+		`featureGates: [{name: G, preRelease: alpha, fieldPaths: [".spec.tuning.level"]}]`)
+	changed := Compile(gates, schema).WithoutDisabledDefaults(schema)
+	spec, was := changed.Properties["spec"], schema.Properties["spec"]
+	if spec.Properties["ports"].Items != was.Properties["ports"].Items {
+		t.Error("the schema of a field beside it was copied")
+	}
+	if changed.ValueValidation != schema.ValueValidation || spec.ValueValidation != was.ValueValidation {
+		t.Error("value validation was copied")
+	}
+}
+
 func TestG8EnabledFieldsKeepTheirDefaults(t *testing.T) {
 	yes := true
 	gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, defaultsGates)
@@ -114,12 +231,14 @@ properties:
       other: {type: string, default: x}
       inside: {type: object, properties: {a: {type: array, items: {type: object, properties: {b: {type: string, default: x}}}}}}
       around: {type: object, default: {}, properties: {a: {type: string}}}
+      filled: {type: object, default: {a: x}, properties: {a: {type: string}, b: {type: string}}}
       map: {type: object, additionalProperties: {type: object, properties: {plain: {type: string}, size: {type: integer, default: 1}}}}
 `
 	schema := testyaml.Structural(t, schemaYAML)
 	for path, copied := range map[string]bool{
 		".spec.plain": false, ".spec.map[*].plain": false, ".spec.nowhere": false,
-		".spec.other": true, ".spec.inside": true, ".spec.around.a": true, ".spec.map[*].size": true, ".spec.map": true, ".spec": true,
+		".spec.around.a": false, ".spec.filled.b": false,
+		".spec.other": true, ".spec.inside": true, ".spec.filled.a": true, ".spec.map[*].size": true, ".spec.map": true, ".spec": true,
 	} {
 		gates := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t,
 			`featureGates: [{name: G, preRelease: alpha, fieldPaths: ["`+path+`"]}]`)
