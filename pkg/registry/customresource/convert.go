@@ -7,13 +7,11 @@ import (
 	"fmt"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
-	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
 // evaluateConverted evaluates an object of another version than the stored one: it is converted, evaluated, and
@@ -69,85 +67,6 @@ func (r *Request) withoutDisabled(converted, u *unstructured.Unstructured) (map[
 	}
 	back.Object["metadata"] = u.Object["metadata"]
 	return back.Object, nil
-}
-
-// forgiveDefaults takes out of the outcome the drops of what the client did not send: defaults of the request's version
-// were filled in before the gates were asked (rule G8). A client that sends the default itself cannot be told from one
-// that does not. old is in the storage version.
-func (r *Request) forgiveDefaults(asked map[string]any, settled *unstructured.Unstructured, old map[string]any) error {
-	plan := r.endpoint.plan
-	version, _ := plan.version(settled.GroupVersionKind().Version)
-	if version.defaults == nil || !r.outcome.Dropped() {
-		return nil
-	}
-	sent := withoutDefaults(asked, settled.Object, version.defaults).(map[string]any)
-	if jsonvalue.Equal(sent, asked) {
-		return nil
-	}
-	converted, err := plan.convert(&unstructured.Unstructured{Object: sent}, plan.storage)
-	if err != nil {
-		return err
-	}
-	write := fieldgate.Write{Object: converted.Object, Old: old, Scope: r.endpoint.scope}
-	r.outcome.ForgiveDrops(plan.gates.Evaluate(write))
-	return nil
-}
-
-// withoutDefaults returns a value in which all that its schema defaults, and settled has otherwise, is as in settled:
-// such an object has what a webhook may rely on. The value itself is left alone.
-func withoutDefaults(value, settled any, s *structuralschema.Structural) any {
-	if s == nil || jsonvalue.Equal(value, settled) {
-		return value
-	}
-	switch value := value.(type) {
-	case map[string]any:
-		settled, _ := settled.(map[string]any)
-		out := make(map[string]any, len(value))
-		for name, v := range value {
-			field := fieldSchema(s, name)
-			if !isDefault(v, field) {
-				out[name] = withoutDefaults(v, settled[name], field)
-			} else if v, ok := settled[name]; ok {
-				out[name] = v
-			}
-		}
-		return out
-	case []any:
-		settled, _ := settled.([]any)
-		if len(settled) != len(value) {
-			return value
-		}
-		out := make([]any, len(value))
-		for i := range value {
-			out[i] = withoutDefaults(value[i], settled[i], s.Items)
-		}
-		return out
-	}
-	return value
-}
-
-// fieldSchema returns the schema of a field of an object or of a value of a map, nil if there is none.
-func fieldSchema(s *structuralschema.Structural, name string) *structuralschema.Structural {
-	if property, ok := s.Properties[name]; ok {
-		return &property
-	}
-	if s.AdditionalProperties != nil {
-		return s.AdditionalProperties.Structural
-	}
-	return nil
-}
-
-// isDefault tells whether defaulting makes the value of an absent field.
-func isDefault(value any, field *structuralschema.Structural) bool {
-	if field == nil || field.Default.Object == nil {
-		return false
-	}
-	const name = "field"
-	object := map[string]any{}
-	structuraldefaulting.Default(object, &structuralschema.Structural{
-		Properties: map[string]structuralschema.Structural{name: *field},
-	})
-	return jsonvalue.Equal(value, object[name])
 }
 
 // learnDefaults keeps the schemas by which objects of other versions were defaulted before the gates are asked.

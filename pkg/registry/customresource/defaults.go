@@ -1,0 +1,214 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package customresource
+
+import (
+	"maps"
+	"slices"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
+)
+
+// forgiveDefaults takes out of the outcome the drops of what the client did not send: defaults of the request's version
+// were filled in before the gates were asked (rule G8). A client that sends the default itself cannot be told from one
+// that does not. old is in the storage version.
+func (r *Request) forgiveDefaults(asked map[string]any, settled *unstructured.Unstructured, old map[string]any) error {
+	plan := r.endpoint.plan
+	version, _ := plan.version(settled.GroupVersionKind().Version)
+	if version.defaults == nil || !r.outcome.Dropped() {
+		return nil
+	}
+	sent := withoutDefaults(asked, settled.Object, version.defaults).(map[string]any)
+	if jsonvalue.Equal(sent, asked) {
+		return nil
+	}
+	converted, err := plan.convert(&unstructured.Unstructured{Object: sent}, plan.storage)
+	if err != nil {
+		return err
+	}
+	write := fieldgate.Write{Object: converted.Object, Old: old, Scope: r.endpoint.scope}
+	r.outcome.ForgiveDrops(plan.gates.Evaluate(write))
+	return nil
+}
+
+// withoutDefaults returns a value in which all that its schema defaults is as in settled, or absent as there: such an
+// object has what a webhook may rely on. The value itself is left alone. It takes time linear in value and schema (rule R3).
+func withoutDefaults(value, settled any, s *structuralschema.Structural) any {
+	return compileDefaults(s).withoutDefaults(value, settled).value
+}
+
+// defaults are those at a place in a schema and below. Of what defaulting makes of an absent field only the fingerprint is
+// kept: defaults inside defaults can make a large value from a small schema, and that would be compared with every value
+// of a map. The nil defaults are those of a schema that has none.
+type defaults struct {
+	fields   map[string]*defaults
+	values   *defaults // of a map
+	items    *defaults // of a list
+	nullable bool
+	// hasDefault says that defaulting fills in the field at this place, made what it makes of it.
+	hasDefault bool
+	made       jsonvalue.Fingerprint
+	// filledIn is what defaulting adds to an empty object at this place.
+	filledIn jsonvalue.Fingerprint
+}
+
+// compileDefaults returns the defaults of a schema, or nil if there are none.
+func compileDefaults(s *structuralschema.Structural) *defaults {
+	if s == nil {
+		return nil
+	}
+	d := &defaults{items: compileDefaults(s.Items), nullable: s.Nullable}
+	if s.AdditionalProperties != nil {
+		d.values = compileDefaults(s.AdditionalProperties.Structural)
+	}
+	for name, property := range s.Properties {
+		if below := compileDefaults(&property); below != nil || d.values != nil {
+			d.setField(name, below)
+		}
+	}
+	if s.Default.Object != nil {
+		d.hasDefault, d.made = true, d.fill(s.Default.Object)
+	}
+	if !d.hasDefault && d.fields == nil && d.values == nil && d.items == nil {
+		return nil
+	}
+	return d
+}
+
+func (d *defaults) setField(name string, field *defaults) {
+	if d.fields == nil {
+		d.fields = map[string]*defaults{}
+	}
+	d.fields[name] = field
+	if field != nil && field.hasDefault {
+		d.filledIn += jsonvalue.FieldFingerprint(name, field.made)
+	}
+}
+
+// field returns the defaults of a field of an object or of a value of a map.
+func (d *defaults) field(name string) *defaults {
+	if d == nil {
+		return nil
+	}
+	if field, found := d.fields[name]; found {
+		return field
+	}
+	return d.values
+}
+
+// item returns the defaults of the items of a list.
+func (d *defaults) item() *defaults {
+	if d == nil {
+		return nil
+	}
+	return d.items
+}
+
+// makes reports whether defaulting makes a value, given by its fingerprint, of an absent field.
+func (d *defaults) makes(value jsonvalue.Fingerprint) bool {
+	return d != nil && d.hasDefault && d.made == value
+}
+
+// fill returns what defaulting makes of a value.
+func (d *defaults) fill(value any) jsonvalue.Fingerprint {
+	if d == nil {
+		return jsonvalue.FingerprintOf(value)
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		return d.fillObject(value)
+	case []any:
+		sum := jsonvalue.NoItems
+		for i, v := range value {
+			sum += jsonvalue.ItemFingerprint(i, d.items.fillOrReplace(v))
+		}
+		return sum
+	default:
+		return jsonvalue.FingerprintOf(value)
+	}
+}
+
+func (d *defaults) fillObject(object map[string]any) jsonvalue.Fingerprint {
+	sum := jsonvalue.NoFields + d.filledIn
+	for name, v := range object {
+		if field := d.fields[name]; field != nil && field.hasDefault {
+			sum -= jsonvalue.FieldFingerprint(name, field.made)
+		}
+		sum += jsonvalue.FieldFingerprint(name, d.field(name).fillOrReplace(v))
+	}
+	return sum
+}
+
+// fillOrReplace returns what defaulting makes of a value that is there: null is replaced where it is not allowed.
+func (d *defaults) fillOrReplace(value any) jsonvalue.Fingerprint {
+	if value == nil && d != nil && d.hasDefault && !d.nullable {
+		return d.made
+	}
+	return d.fill(value)
+}
+
+// stripped is a value without its defaults.
+type stripped struct {
+	value   any
+	changed bool
+	// was is the fingerprint of the value before.
+	was jsonvalue.Fingerprint
+}
+
+func (d *defaults) withoutDefaults(value, settled any) stripped {
+	switch value := value.(type) {
+	case map[string]any:
+		settled, _ := settled.(map[string]any)
+		return d.objectWithoutDefaults(value, settled)
+	case []any:
+		if settled, ok := settled.([]any); ok && len(settled) == len(value) {
+			return d.listWithoutDefaults(value, settled)
+		}
+	}
+	return stripped{value: value, was: jsonvalue.FingerprintOf(value)}
+}
+
+func (d *defaults) objectWithoutDefaults(object, settled map[string]any) stripped {
+	out, changed, was := object, false, jsonvalue.NoFields
+	for name, v := range object {
+		field := d.field(name)
+		below := field.withoutDefaults(v, settled[name])
+		was += jsonvalue.FieldFingerprint(name, below.was)
+		isDefault := field.makes(below.was)
+		if !isDefault && !below.changed {
+			continue
+		}
+		if !changed {
+			out, changed = maps.Clone(object), true
+		}
+		if !isDefault {
+			out[name] = below.value
+		} else if v, found := settled[name]; found {
+			out[name] = v
+		} else {
+			delete(out, name)
+		}
+	}
+	return stripped{out, changed, was}
+}
+
+func (d *defaults) listWithoutDefaults(list, settled []any) stripped {
+	out, changed, was := list, false, jsonvalue.NoItems
+	for i, v := range list {
+		below := d.item().withoutDefaults(v, settled[i])
+		was += jsonvalue.ItemFingerprint(i, below.was)
+		if !below.changed {
+			continue
+		}
+		if !changed {
+			out, changed = slices.Clone(list), true
+		}
+		out[i] = below.value
+	}
+	return stripped{out, changed, was}
+}

@@ -1,0 +1,247 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package customresource
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
+)
+
+// TestG8WhatDefaultingMakesIsADefault has a field d in .spec, with the value that the client sent or that was made.
+func TestG8WhatDefaultingMakesIsADefault(t *testing.T) {
+	for _, tc := range []struct {
+		name, field, value string
+		want               bool
+	}{
+		{"a scalar", `{type: integer, default: 1}`, `1`, true},
+		{"another scalar", `{type: integer, default: 1}`, `2`, false},
+		{"the same number, written otherwise", `{type: number, default: 1}`, `1.0`, true},
+		{"a number is not its text", `{type: string, default: "1"}`, `1`, false},
+		{"null is not a default", `{type: string, nullable: true, default: x}`, `null`, false},
+		{"no default", `{type: string}`, `x`, false},
+		{"an empty object", `{type: object, default: {}, properties: {a: {type: string}}}`, `{}`, true},
+		{"an empty list is no empty object", `{type: object, default: {}}`, `[]`, false},
+		{"an empty list", `{type: array, default: [], items: {type: string, default: x}}`, `[]`, true},
+		{"a default in a default", `{type: object, default: {}, properties: {a: {type: string, default: x}}}`, `{a: x}`, true},
+		{"a default that lacks the inner one", `{type: object, default: {}, properties: {a: {type: string, default: x}}}`, `{}`, false},
+		{"a default that overrules the inner one", `{type: object, default: {a: y}, properties: {a: {type: string, default: x}}}`, `{a: y}`, true},
+		{"a field more", `{type: object, default: {a: y}, properties: {a: {type: string, default: x}}}`, `{a: y, b: z}`, false},
+		{
+			"null is replaced by the inner default",
+			`{type: object, default: {a: null}, properties: {a: {type: string, default: x}}}`, `{a: x}`, true,
+		},
+		{
+			"null stays where it is allowed",
+			`{type: object, default: {a: null}, properties: {a: {type: string, nullable: true, default: x}}}`, `{a: null}`, true,
+		},
+		{
+			"defaults of items", `{type: array, default: [{}, {a: y}, null], items: {type: object, default: {}, properties: {a: {type: string, default: x}}}}`,
+			`[{a: x}, {a: y}, {a: x}]`, true,
+		},
+		{
+			"items in another order", `{type: array, default: [{}, {a: y}], items: {type: object, properties: {a: {type: string, default: x}}}}`,
+			`[{a: y}, {a: x}]`, false,
+		},
+		{
+			"defaults of the values of a map",
+			`{type: object, default: {k: {}, l: null}, additionalProperties: {type: object, default: {b: z}, properties: {a: {type: string, default: x}}}}`,
+			`{k: {a: x}, l: {a: x, b: z}}`, true,
+		},
+	} {
+		t.Run("G8: "+tc.name, func(t *testing.T) {
+			schema := testyaml.Structural(t, `{type: object, properties: {spec: {type: object, properties: {d: `+tc.field+`}}}}`)
+			value := testyaml.Object(t, `{spec: {d: `+tc.value+`, other: 1}}`)
+			_, kept := withoutDefaults(value, map[string]any{}, schema).(map[string]any)["spec"].(map[string]any)["d"]
+			if kept == tc.want {
+				t.Errorf("%s is a default: %v, want %v", tc.value, !kept, tc.want)
+			}
+		})
+	}
+}
+
+// TestG8AgreesWithUpstreamsDefaulting compares withoutDefaults, which foresees defaults, with an implementation that has
+// upstream make them, on random schemas and objects.
+func TestG8AgreesWithUpstreamsDefaulting(t *testing.T) {
+	changed := 0
+	for seed := range uint64(3000) {
+		r := random{rand.New(rand.NewPCG(seed, 8))}
+		schema := r.object(3)
+		sent := r.value(&schema, 5).(map[string]any)
+		asked := runtime.DeepCopyJSON(sent)
+		structuraldefaulting.Default(asked, &schema)
+		settled, _ := r.without(asked).(map[string]any)
+		before := runtime.DeepCopyJSON(asked)
+		want := withoutMadeDefaults(asked, settled, &schema)
+		got := withoutDefaults(asked, settled, &schema)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
+		}
+		if diff := cmp.Diff(before, asked); diff != "" {
+			t.Fatalf("R4: seed %d: the object was changed:\n%s", seed, diff)
+		}
+		if !jsonvalue.Equal(got, asked) {
+			changed++
+		}
+	}
+	if changed < 1000 {
+		t.Errorf("only %d objects had a default to leave out", changed)
+	}
+}
+
+// withoutMadeDefaults does what withoutDefaults does: it has each default made, and compares values with it.
+func withoutMadeDefaults(value, settled any, s *structuralschema.Structural) any {
+	if s == nil || jsonvalue.Equal(value, settled) {
+		return value
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		settled, _ := settled.(map[string]any)
+		out := map[string]any{}
+		for name, v := range value {
+			field := fieldSchema(s, name)
+			if !isMadeDefault(v, field) {
+				out[name] = withoutMadeDefaults(v, settled[name], field)
+			} else if v, found := settled[name]; found {
+				out[name] = v
+			}
+		}
+		return out
+	case []any:
+		settled, _ := settled.([]any)
+		if len(settled) != len(value) {
+			return value
+		}
+		out := make([]any, len(value))
+		for i := range value {
+			out[i] = withoutMadeDefaults(value[i], settled[i], s.Items)
+		}
+		return out
+	}
+	return value
+}
+
+// fieldSchema returns the schema of a field of an object or of a value of a map, or nil if there is none.
+func fieldSchema(s *structuralschema.Structural, name string) *structuralschema.Structural {
+	if property, found := s.Properties[name]; found {
+		return &property
+	}
+	if s.AdditionalProperties != nil {
+		return s.AdditionalProperties.Structural
+	}
+	return nil
+}
+
+func isMadeDefault(value any, field *structuralschema.Structural) bool {
+	if field == nil || field.Default.Object == nil {
+		return false
+	}
+	object := map[string]any{}
+	structuraldefaulting.Default(object, &structuralschema.Structural{
+		Properties: map[string]structuralschema.Structural{"field": *field},
+	})
+	return jsonvalue.Equal(value, object["field"])
+}
+
+// random makes schemas with defaults, and values of the right type and others.
+type random struct{ *rand.Rand }
+
+var fieldNames = []string{"a", "b", "c"}
+
+func (r random) object(depth int) structuralschema.Structural {
+	s := structuralschema.Structural{Generic: structuralschema.Generic{Type: "object"}}
+	if r.IntN(4) == 0 {
+		below := r.schema(depth - 1)
+		s.AdditionalProperties = &structuralschema.StructuralOrBool{Structural: &below}
+		return s
+	}
+	s.Properties = map[string]structuralschema.Structural{}
+	for _, name := range fieldNames {
+		if r.IntN(3) > 0 {
+			s.Properties[name] = r.schema(depth - 1)
+		}
+	}
+	return s
+}
+
+func (r random) schema(depth int) structuralschema.Structural {
+	s := structuralschema.Structural{Generic: structuralschema.Generic{Type: "string"}}
+	if depth > 0 && r.IntN(4) > 0 {
+		s = r.object(depth)
+		if r.IntN(3) == 0 {
+			items := s
+			s = structuralschema.Structural{Generic: structuralschema.Generic{Type: "array"}, Items: &items}
+		}
+	}
+	s.Nullable = r.IntN(3) == 0
+	if r.IntN(2) == 0 {
+		s.Default.Object = r.value(&s, depth)
+	}
+	return s
+}
+
+// value makes a value that mostly fits a schema.
+func (r random) value(s *structuralschema.Structural, depth int) any {
+	switch {
+	case s == nil || depth <= 0 || s.Type == "string":
+		return []any{"x", "y", int64(1)}[r.IntN(3)]
+	case s.Type == "array":
+		list := []any{}
+		for range r.IntN(3) {
+			list = append(list, r.valueOrNull(s.Items, depth-1))
+		}
+		return list
+	default:
+		object := map[string]any{}
+		for _, name := range append(fieldNames, "unknown") {
+			if r.IntN(2) == 0 {
+				object[name] = r.valueOrNull(fieldSchema(s, name), depth-1)
+			}
+		}
+		return object
+	}
+}
+
+func (r random) valueOrNull(s *structuralschema.Structural, depth int) any {
+	if r.IntN(8) == 0 {
+		return nil
+	}
+	return r.value(s, depth)
+}
+
+// without returns a copy of a value that lacks some fields and has others changed: what a webhook makes of it.
+func (r random) without(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := maps.Clone(value)
+		for name, v := range value {
+			if r.IntN(6) == 0 {
+				delete(out, name)
+			} else {
+				out[name] = r.without(v)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, v := range value {
+			out[i] = r.without(v)
+		}
+		return out[:len(out)-r.IntN(2)*min(1, len(out))]
+	default:
+		if r.IntN(8) == 0 {
+			return fmt.Sprint("changed ", value)
+		}
+		return value
+	}
+}
