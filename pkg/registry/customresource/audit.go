@@ -5,7 +5,7 @@ package customresource
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"k8s.io/apiserver/pkg/audit"
@@ -20,51 +20,75 @@ const auditPrefix = "featuregates.apiextensions.k8s.io/"
 // clearedAnnotation lists the fields that normalization cleared (rule V2).
 const clearedAnnotation = "unions.apiextensions.k8s.io/cleared"
 
-// maxAnnotation is how many bytes of paths an annotation has at most. A path may have keys of any length in it, and a
-// request many paths (rule R1).
-const maxAnnotation = 16 << 10
-
-// annotateCleared tells the request's audit event which members of unions were cleared. What does not fit is counted.
+// annotateCleared tells the request's audit event which members of unions were cleared.
 func annotateCleared(ctx context.Context, cleared []union.Cleared) {
 	if len(cleared) == 0 {
 		return
 	}
-	var paths strings.Builder
-	left := 0
+	var paths annotation
 	for i := range cleared {
 		for _, member := range cleared[i].Members {
-			path := ""
-			if left == 0 {
-				path = cleared[i].MemberPath(member)
-			}
-			if left > 0 || paths.Len()+len(path) > maxAnnotation {
-				left++
-				continue
-			}
-			if paths.Len() > 0 {
-				paths.WriteByte(',')
-			}
-			paths.WriteString(path)
+			paths.add(func() string { return cleared[i].MemberPath(member) })
 		}
 	}
-	if left > 0 {
-		fmt.Fprintf(&paths, ",and %d more", left)
-	}
-	audit.AddAuditAnnotation(ctx, clearedAnnotation, strings.TrimPrefix(paths.String(), ","))
+	audit.AddAuditAnnotation(ctx, clearedAnnotation, paths.String())
 }
 
 // annotate tells the request's audit event what became of guarded fields, as a list of "path (gate)" per action: the
 // warnings of a client that nobody watches are lost.
 func annotate(ctx context.Context, outcomes []fieldgate.Outcome) {
-	for _, action := range []fieldgate.Action{fieldgate.Dropped, fieldgate.Kept, fieldgate.Deprecated} {
-		var fields []string
-		for _, o := range outcomes {
-			if o.Action == action {
-				fields = append(fields, o.Path+" ("+o.QualifiedName+")")
-			}
+	fields := map[fieldgate.Action]*annotation{}
+	for i := range outcomes {
+		o := &outcomes[i]
+		if fields[o.Action] == nil {
+			fields[o.Action] = &annotation{}
 		}
-		if len(fields) > 0 {
-			audit.AddAuditAnnotation(ctx, auditPrefix+string(action), strings.Join(fields, ","))
-		}
+		fields[o.Action].add(func() string { return o.Path + " (" + o.QualifiedName + ")" })
 	}
+	for action, list := range fields {
+		audit.AddAuditAnnotation(ctx, auditPrefix+string(action), list.String())
+	}
+}
+
+// maxAnnotation is how many bytes an annotation has at most (rule V2), andMore what is kept free to count what does not
+// fit. A path may have keys of any length in it, and a request many paths.
+const (
+	maxAnnotation = 16 << 10
+	andMore       = len(",and  more") + len("9223372036854775807")
+)
+
+// annotation is a list with commas between its entries. The zero annotation is empty.
+type annotation struct {
+	text strings.Builder
+	// left is how many entries did not fit.
+	left int
+}
+
+// add adds an entry. Once one did not fit all others are counted only, and not made.
+func (a *annotation) add(entry func() string) {
+	if a.left > 0 {
+		a.left++
+		return
+	}
+	text := entry()
+	if a.text.Len()+len(",")+len(text) > maxAnnotation-andMore {
+		a.left++
+		return
+	}
+	if a.text.Len() > 0 {
+		a.text.WriteByte(',')
+	}
+	a.text.WriteString(text)
+}
+
+// String returns the value of the annotation, which is at most 16 KiB long (rule V2).
+func (a *annotation) String() string {
+	if a.left == 0 {
+		return a.text.String()
+	}
+	rest := "and " + strconv.Itoa(a.left) + " more"
+	if a.text.Len() == 0 {
+		return rest
+	}
+	return a.text.String() + "," + rest
 }
