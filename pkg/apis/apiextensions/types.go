@@ -28,9 +28,11 @@ type CustomResourceDefinitionFeatureGates struct {
 	// featureGates is the list of feature gates of this custom resource definition. No two feature gates may
 	// guard the same field.
 	// +optional
+	// +patchMergeKey=name
+	// +patchStrategy=merge
 	// +listType=map
 	// +listMapKey=name
-	FeatureGates []CustomResourceDefinitionFeatureGate `json:"featureGates,omitempty" protobuf:"bytes,2,rep,name=featureGates"`
+	FeatureGates []CustomResourceDefinitionFeatureGate `json:"featureGates,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,2,rep,name=featureGates"`
 }
 
 // CustomResourceDefinitionFeatureGate is one feature gate and the fields of the custom resource that it guards.
