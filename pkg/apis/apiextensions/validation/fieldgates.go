@@ -66,6 +66,36 @@ func ValidateCustomFeatureGates(spec *apiextensions.CustomResourceDefinitionSpec
 	return allErrs
 }
 
+// ValidateCustomFeatureGatesUpdate validates what needs the persisted customFeatureGates as well: a gate that loses its
+// definition keeps enabled as it was (rule C4). Otherwise a patch that was meant to change enabled has replaced the
+// list, and the fields that the gate guarded would be open to all. fldPath is the path of spec.
+func ValidateCustomFeatureGatesUpdate(newSpec, oldSpec *apiextensions.CustomResourceDefinitionSpec, fldPath *field.Path) field.ErrorList {
+	if newSpec.CustomFeatureGates == nil || oldSpec.CustomFeatureGates == nil {
+		return nil
+	}
+	oldGates := gatesByName(oldSpec)
+	listPath := fldPath.Child("customFeatureGates", "featureGates")
+	var allErrs field.ErrorList
+	for i := range newSpec.CustomFeatureGates.FeatureGates {
+		gate := &newSpec.CustomFeatureGates.FeatureGates[i]
+		if oldGate := oldGates[gate.Name]; oldGate != nil && losesDefinitionByAccident(gate, oldGate) {
+			const detail = "must be given when the update changes enabled: give the whole feature gate, " +
+				"or change enabled by server-side apply or a strategic merge patch"
+			allErrs = append(allErrs,
+				field.Required(listPath.Index(i).Child("preRelease"), detail),
+				field.Required(listPath.Index(i).Child("fieldPaths"), detail))
+		}
+	}
+	return allErrs
+}
+
+// losesDefinitionByAccident reports whether an update that takes the definition from a gate also gives it another
+// enabled, or its first.
+func losesDefinitionByAccident(gate, oldGate *fairlead.CustomResourceDefinitionFeatureGate) bool {
+	return gate.IsUndefined() && !oldGate.IsUndefined() &&
+		(oldGate.Enabled == nil || *oldGate.Enabled != *gate.Enabled)
+}
+
 // anyDefined tells whether a gate needs a schema. Those without definition guard nothing (rule C4): they must
 // not stand in the way of an author who moves to a CRD without gates and without a structural schema.
 func anyDefined(gates []fairlead.CustomResourceDefinitionFeatureGate) bool {
