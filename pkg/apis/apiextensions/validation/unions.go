@@ -197,9 +197,16 @@ func (v *unionsValidator) validateMember(
 		v.add(field.Invalid(fldPath, name, "must not be the discriminator itself: name a property beside it"))
 	case object.resource && isTypeOrObjectMeta(name):
 		v.add(field.Invalid(fldPath, name, "must not be apiVersion, kind or metadata of a resource: name another property"))
+	case isDiscriminator(object.schema, name):
+		v.add(field.Invalid(fldPath, name, "must not be the discriminator of another union: name another property"))
 	default:
 		v.validateProperty(discriminator, name, object, fldPath)
 	}
+}
+
+// isDiscriminator reports whether a property of an object has the extension.
+func isDiscriminator(object *apiextensions.JSONSchemaProps, name string) bool {
+	return object.Properties[name].XUnions != nil
 }
 
 // validateProperty validates the property that is a member.

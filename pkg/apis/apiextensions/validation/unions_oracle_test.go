@@ -141,6 +141,8 @@ func flawOfMember(member map[string]any, required []any, at place) string {
 		return "optional without name"
 	case name == "":
 		return ""
+	case property["x-kubernetes-unions"] != nil:
+		return "discriminator"
 	case name == at.name, !found, slices.Contains(required, any(name)), property["default"] != nil:
 		return "member"
 	case at.resource && slices.Contains(reserved, name):

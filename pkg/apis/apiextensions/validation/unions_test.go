@@ -31,6 +31,7 @@ const (
 	mustSelect     = ` must select something also when it is left out: add "type" to required of its object, or give it a default, or add the key "" to x-kubernetes-unions.fieldMembers`
 	mustNotBeMeta  = "must not be apiVersion, kind or metadata of a resource: name another property"
 	mustNotBeSelf  = "must not be the discriminator itself: name a property beside it"
+	mustNotSelect  = "must not be the discriminator of another union: name another property"
 	notInMeta      = "Forbidden: must not stand in apiVersion, kind or metadata of a resource: set it on a property beside them"
 	notAProperty   = "Forbidden: must stand on a property of an object, the discriminator: set it there, on a property of type string"
 )
@@ -127,6 +128,11 @@ required: [type, other], properties: {
 required: [type], properties: {
   type: {type: string, enum: [Git], x-kubernetes-unions: {fieldMembers: {Git: {name: git}}}},
   git: {` + union + `}}`)},
+		{"U2: a member of the name of a discriminator in another object", inSpec(`
+required: [type], properties: {
+  type: {type: string, enum: [Git], x-kubernetes-unions: {fieldMembers: {Git: {name: kind}}}},
+  kind: {type: object, required: [kind], properties: {
+    kind: {type: string, enum: [A], x-kubernetes-unions: {fieldMembers: {A: {}}}}}}}`)},
 		{"U1: unions of the same names in different structs", inSpec(`properties: {a: {` + union + `}, b: {` + union + `}}`)},
 		{"U1: a union in status", `{type: object, properties: {status: {` + union + `}}}`},
 		{"U1: a union in an embedded resource", inSpec(
@@ -284,6 +290,25 @@ required: [type], properties: {
 			[]string{atMembers + "[Git].name: " + notDeclared("git")}},
 		{"U2: the discriminator as a member", gitOrS3(members(`Git: {name: git}, S3: {name: type}`)),
 			[]string{atMembers + `[S3].name: Invalid value: "type": ` + mustNotBeSelf}},
+		{"U2: the discriminator of another union as a member, which is required besides", inSpec(`
+required: [type, other], properties: {
+  type: {type: string, enum: [Git], x-kubernetes-unions: {fieldMembers: {Git: {name: other}}}},
+  other: {type: string, enum: [A], x-kubernetes-unions: {fieldMembers: {A: {}}}}}`),
+			[]string{atMembers + `[Git].name: Invalid value: "other": ` + mustNotSelect}},
+		{"U2: two discriminators as members of each other", inSpec(`
+properties: {
+  type: {type: string, enum: [A], x-kubernetes-unions: {fieldMembers: {A: {name: other}, "": {}}}},
+  other: {type: string, enum: [A], x-kubernetes-unions: {fieldMembers: {A: {name: type}, "": {}}}}}`), []string{
+			atSpec + `.properties[other].x-kubernetes-unions.fieldMembers[A].name: Invalid value: "type": ` + mustNotSelect,
+			atMembers + `[A].name: Invalid value: "other": ` + mustNotSelect,
+		}},
+		{"U2: the discriminator of another union, named twice, as a member", inSpec(`
+required: [type], properties: {
+  type: {type: string, enum: [A, B], x-kubernetes-unions: {fieldMembers: {A: {name: other}, B: {name: other, optional: true}}}},
+  other: {type: string, default: A, enum: [A], x-kubernetes-unions: {fieldMembers: {A: {}}}}}`), []string{
+			atMembers + `[A].name: Invalid value: "other": ` + mustNotSelect,
+			atMembers + `[B].name: Invalid value: "other": ` + mustNotSelect,
+		}},
 		{"U2: a required member", inSpec(`required: [git, type], properties: {type: ` + git + `, git: {type: object}}`),
 			[]string{atMembers + "[Git].name: " + isRequired("git")}},
 		{"U2: a member with a default", inSpec(`required: [type], properties: {type: ` + git + `, git: {type: object, default: {}}}`),

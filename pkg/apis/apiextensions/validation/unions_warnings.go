@@ -28,28 +28,39 @@ func WarningsForUnions(newSpec, oldSpec *apiextensions.CustomResourceDefinitionS
 	}
 	var w unionWarnings
 	for i := range newSpec.Versions {
-		version := &newSpec.Versions[i]
-		walkUnions(&schemaNode{
-			schema: versionSchema(newSpec, version),
-			old:    schemaByName(oldSpec, version.Name),
-			path:   fldPath.Child("versions").Index(i).Child("schema", "openAPIV3Schema"),
-			root:   true,
-		}, w.addUnion)
+		walkUnions(versionNode(newSpec, oldSpec, i, fldPath), w.addUnion)
 	}
+	w.addBypasses(newSpec, oldSpec, fldPath)
 	if w.more > 0 {
 		w.list = append(w.list, fmt.Sprintf("%s: further warnings on %s: %d", fldPath, unionsKey, w.more))
 	}
 	return w.list
 }
 
-// schemaByName returns the schema of a version, or nil if there is none.
-func schemaByName(spec *apiextensions.CustomResourceDefinitionSpec, name string) *apiextensions.JSONSchemaProps {
+// versionNode returns the root of the schema of a version, beside the one that the version of that name had before.
+func versionNode(newSpec, oldSpec *apiextensions.CustomResourceDefinitionSpec, i int, fldPath *field.Path) *schemaNode {
+	version := &newSpec.Versions[i]
+	n := &schemaNode{
+		schema: versionSchema(newSpec, version),
+		path:   fldPath.Child("versions").Index(i).Child("schema", "openAPIV3Schema"),
+		root:   true,
+	}
+	if old := versionByName(oldSpec, version.Name); old != nil {
+		n.old = versionSchema(oldSpec, old)
+	}
+	return n
+}
+
+// versionByName returns a version, or nil if there is none of that name.
+func versionByName(
+	spec *apiextensions.CustomResourceDefinitionSpec, name string,
+) *apiextensions.CustomResourceDefinitionVersion {
 	if spec == nil {
 		return nil
 	}
 	for i := range spec.Versions {
 		if spec.Versions[i].Name == name {
-			return versionSchema(spec, &spec.Versions[i])
+			return &spec.Versions[i]
 		}
 	}
 	return nil
