@@ -44,7 +44,7 @@ type Result struct {
 // UnionListMap, whose largest objects are larger than etcd takes, and slow to make.
 var groups = []string{
 	"Scale", "Union$", "ListMap", "FieldGate$", "FieldGateListMap", "(Gates|Depth|UnionNone)$",
-	"(Compile|UnionCompile|Held)$",
+	"(Compile|UnionCompile|Held)$", "(Serve|ManyPaths|DropDefaults|DefaultsOfVersion|AllDropped)$",
 }
 
 // Run runs all groups in every round, in another order each time, so that drift of the machine cancels.

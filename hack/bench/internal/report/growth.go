@@ -53,7 +53,7 @@ func growths() []growth {
 	rules := func(title, format, reference string) growth {
 		return growth{title: title, format: format, sizes: times, unit: "4 rules", reference: reference}
 	}
-	return []growth{
+	return append([]growth{
 		list("unions, list map", "ListMap/union/items=%d", itemsReference),
 		list("unions, list map reversed", "ListMap/union-reversed/items=%d", itemsReference),
 		list("gates, list map", "FieldGateListMap/update/kept/items=%d", itemsReference),
@@ -67,6 +67,20 @@ func growths() []growth {
 			reference: "Depth/deepcopy/depth=%d",
 		},
 		numberOfGates(),
+	}, growthsWithPaths()...)
+}
+
+// growthsWithPaths are those in the guarded paths of a CRD, or in as much of what its gates have to look at.
+func growthsWithPaths() []growth {
+	paths := func(title, format, reference string) growth {
+		return growth{title: title, format: format, sizes: []int{256, 1024, 4096, 16384}, unit: "path", reference: reference}
+	}
+	return []growth{
+		paths("gates, a CRD served", "Serve/gates/paths=%d", "Serve/plain/paths=%d"),
+		paths("gates, paths compiled", "ManyPaths/compile/paths=%d", ""),
+		paths("gates, defaults dropped", "DropDefaults/gates/paths=%d", "DropDefaults/deepcopy/paths=%d"),
+		paths("gates, defaults of a version", "DefaultsOfVersion/create/paths=%d", "DefaultsOfVersion/deepcopy/paths=%d"),
+		paths("gates, fields dropped", "AllDropped/create/paths=%d", ""),
 	}
 }
 

@@ -41,10 +41,10 @@ func missed(r *Results) []string {
 }
 
 func TestBars(t *testing.T) {
-	if got := missed(measured(1.02, 8*kib, 16*kib)); len(got) > 0 {
+	if got := missed(measured(1.02, 8*kib, 20*kib)); len(got) > 0 {
 		t.Errorf("missed: %q", got)
 	}
-	got := missed(measured(1.03, 9*kib, 17*kib))
+	got := missed(measured(1.03, 9*kib, 21*kib))
 	if len(got) != 3 {
 		t.Errorf("missed: %q", got)
 	}
