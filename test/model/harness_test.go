@@ -1,0 +1,227 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"go.etcd.io/etcd/server/v3/embed"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/fake"
+	informers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
+	"k8s.io/apiextensions-apiserver/pkg/controller/establish"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fairlead-dev/fairlead/pkg/features"
+)
+
+// etcdClient is the client that all handlers share.
+var etcdClient *kubernetes.Client
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	utilruntime.ErrorHandlers = nil // what matters is in the answers
+	code, err := runWithEtcd(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// runWithEtcd runs the tests with an etcd of their own and both features on.
+func runWithEtcd(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "model-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	etcd, err := embed.StartEtcd(etcdConfig(dir))
+	if err != nil {
+		return 0, err
+	}
+	defer etcd.Close()
+	<-etcd.Server.ReadyNotify()
+	if etcdClient, err = kubernetes.New(clientv3.Config{Endpoints: []string{etcd.Config().ListenClientUrls[0].String()}}); err != nil {
+		return 0, err
+	}
+	defer etcdClient.Close()
+	err = utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
+		string(features.APIUnions): true, string(features.CRDFieldLevelVersioning): true,
+	})
+	if err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
+}
+
+// etcdConfig has etcd listen on a unix socket, and lose data when the machine stops, which makes it many times faster.
+func etcdConfig(dir string) *embed.Config {
+	config := embed.NewConfig()
+	config.Dir = dir + "/data"
+	config.UnsafeNoFsync = true
+	config.LogLevel = "fatal" // it reports its own listeners as failed when it closes them
+	config.ListenClientUrls = []url.URL{{Scheme: "unix", Path: dir + "/etcd.sock"}}
+	config.AdvertiseClientUrls = config.ListenClientUrls
+	config.ListenPeerUrls = nil
+	config.InitialCluster = config.InitialClusterFromName(config.Name)
+	return config
+}
+
+// server serves the custom resources of one CRD as kube-apiserver does, without authentication and admission plugins.
+type server struct {
+	handler http.Handler
+	crds    cache.Store
+}
+
+func newServer(tb testing.TB) *server {
+	tb.Helper()
+	informer := informers.NewSharedInformerFactory(fake.NewSimpleClientset(), 0).Apiextensions().V1().CustomResourceDefinitions()
+	noConfig := func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver { return r }
+	crdHandler, err := apiserver.NewCustomResourceDefinitionHandler(
+		nil, nil, informer, http.NotFoundHandler(), restOptions(), noAdmission{}, &establish.EstablishingController{},
+		nil, noConfig, 1, allowAll{}, time.Minute, time.Minute, map[string]*spec.Schema{}, 3<<20)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &server{handler: withFilters(crdHandler), crds: informer.Informer().GetStore()}
+}
+
+// serve makes the CRD the one that is served. The handler keeps what it has built for a UID, so every state of the
+// gates has its own UID: a flip takes effect with the next request.
+func (s *server) serve(crd *apiextensionsv1.CustomResourceDefinition) {
+	if err := s.crds.Add(crd); err != nil {
+		panic(err) // the store fails only for what has no name
+	}
+}
+
+// withFilters adds the filters of the generic server that the handlers rely on.
+func withFilters(handler http.Handler) http.Handler {
+	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis", "api"), GrouplessAPIPrefixes: sets.NewString("api")}
+	handler = filters.WithRequestInfo(handler, resolver)
+	handler = filters.WithWarningRecorder(handler)
+	handler = filters.WithAuditInit(handler)
+	return filters.WithRequestReceivedTimestamp(handler)
+}
+
+type noAdmission struct{}
+
+func (noAdmission) Handles(admission.Operation) bool { return false }
+
+type allowAll struct{}
+
+func (allowAll) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+	return authorizer.DecisionAllow, "", nil
+}
+
+// restOptions has every custom resource stored through etcdClient, without a watch cache.
+func restOptions() generic.RESTOptions {
+	config := storagebackend.NewDefaultConfig("/model", unstructured.UnstructuredJSONScheme)
+	return generic.RESTOptions{
+		StorageConfig:  config.ForResource(apiextensionsv1.Resource("any")),
+		Decorator:      newStorage,
+		ResourcePrefix: "objects",
+	}
+}
+
+// newStorage is a generic.StorageDecorator.
+func newStorage(config *storagebackend.ConfigForResource, resourcePrefix string, _ func(runtime.Object) (string, error),
+	newFunc, newListFunc func() runtime.Object, _ storage.AttrFunc, _ storage.IndexerFuncs, _ *cache.Indexers,
+) (storage.Interface, factory.DestroyFunc, error) {
+	versioner := storage.APIObjectVersioner{}
+	store, err := etcd3.New(etcdClient, nil, config.Codec, newFunc, newListFunc, config.Prefix, resourcePrefix,
+		config.GroupResource, identity.NewEncryptCheckTransformer(), etcd3.NewDefaultLeaseManagerConfig(),
+		etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
+	return store, func() {}, err
+}
+
+// call is one HTTP request.
+type call struct {
+	method, path, contentType string
+	body                      any // a string is sent as it is
+}
+
+// answer is the response to a call.
+type answer struct {
+	code     int
+	object   map[string]any
+	warnings []string
+}
+
+func (a answer) ok() bool { return a.code < http.StatusBadRequest }
+
+// message returns the text of a Status.
+func (a answer) message() string {
+	text, _ := a.object["message"].(string)
+	return fmt.Sprintf("%d %s", a.code, text)
+}
+
+func (s *server) send(c call) answer {
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, c.request())
+	out := answer{code: recorder.Code}
+	if err := utiljson.Unmarshal(recorder.Body.Bytes(), &out.object); err != nil {
+		panic(fmt.Sprintf("%s %s: %v in %q", c.method, c.path, err, recorder.Body))
+	}
+	for _, header := range recorder.Header().Values("Warning") {
+		out.warnings = append(out.warnings, warningText(header))
+	}
+	return out
+}
+
+func (c call) request() *http.Request {
+	body, ok := c.body.(string)
+	if !ok && c.body != nil {
+		text, err := json.Marshal(c.body)
+		if err != nil {
+			panic(err) // bodies are plain JSON values
+		}
+		body = string(text)
+	}
+	req := httptest.NewRequest(c.method, c.path, bytes.NewBufferString(body))
+	req.Header.Set("Accept", "application/json")
+	if c.contentType != "" {
+		req.Header.Set("Content-Type", c.contentType)
+	}
+	return req.WithContext(request.WithUser(req.Context(), &user.DefaultInfo{Name: "model"}))
+}
+
+// warningText returns the text of a header `299 - "text"`.
+func warningText(header string) string {
+	text := strings.TrimSuffix(strings.TrimPrefix(header, `299 - "`), `"`)
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(text)
+}

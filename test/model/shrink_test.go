@@ -1,0 +1,113 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"maps"
+	"slices"
+	"testing"
+)
+
+// shrink returns the finding with as little in it as breaks the same rule.
+func shrink(t *testing.T, f finding) finding {
+	for {
+		smaller, err := breaking(t, candidates(f.sequence), f.rule())
+		if err == nil {
+			return f
+		}
+		f.sequence, f.err = smaller, err
+	}
+}
+
+// breaking returns the first sequence that breaks the rule, or no error if there is none.
+func breaking(t *testing.T, all []sequence, rule string) (sequence, error) {
+	for _, s := range all {
+		if _, err := replay(t, s); err != nil && (finding{err: err}).rule() == rule {
+			return s, err
+		}
+	}
+	return sequence{}, nil
+}
+
+// candidates returns the sequence with a little less in it: a step, a gate, a field of a body, a property.
+func candidates(s sequence) []sequence {
+	var out []sequence
+	for i := range s.Steps {
+		less := s
+		less.Steps = slices.Delete(slices.Clone(s.Steps), i, i+1)
+		out = append(out, less)
+	}
+	for _, gate := range slices.Sorted(maps.Keys(s.Gates)) {
+		less := s
+		less.Gates = maps.Clone(s.Gates)
+		delete(less.Gates, gate)
+		out = append(out, less)
+	}
+	for _, p := range properties(s.Schema, nil) {
+		less := s
+		less.Schema = s.Schema.DeepCopy()
+		removeProperty(less.Schema, p)
+		out = append(out, less)
+	}
+	for i, step := range s.Steps {
+		for _, p := range fields(step.Body, s.Schema) {
+			less := s
+			less.Steps = slices.Clone(s.Steps)
+			less.Steps[i].Body = without(step.Body, s.Schema, []place{p})
+			out = append(out, less)
+		}
+	}
+	return out
+}
+
+// fields returns the places of the fields of an object, outer ones first.
+func fields(value any, s *schemaProps) []place {
+	var out []place
+	for _, c := range children(value, s) {
+		if c.element[:2] == "f:" {
+			out = append(out, place{c.element})
+		}
+		for _, rest := range fields(c.value, c.schema) {
+			out = append(out, append(place{c.element}, rest...))
+		}
+	}
+	return out
+}
+
+// properties returns the paths of the properties of a schema; "" leads into the items of a list or values of a map.
+func properties(s *schemaProps, at []string) [][]string {
+	var out [][]string
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		path := append(slices.Clip(at), name)
+		out = append(append(out, path), properties(&property, path)...)
+	}
+	if inner := innerSchema(s); inner != nil {
+		out = append(out, properties(inner, append(slices.Clip(at), ""))...)
+	}
+	return out
+}
+
+func innerSchema(s *schemaProps) *schemaProps {
+	switch {
+	case s.AdditionalProperties != nil:
+		return s.AdditionalProperties.Schema
+	case s.Items != nil:
+		return s.Items.Schema
+	}
+	return nil
+}
+
+func removeProperty(s *schemaProps, path []string) {
+	switch {
+	case path[0] == "":
+		removeProperty(innerSchema(s), path[1:])
+	case len(path) == 1:
+		delete(s.Properties, path[0])
+	default:
+		property := s.Properties[path[0]]
+		removeProperty(&property, path[1:])
+		s.Properties[path[0]] = property
+	}
+}
