@@ -4,7 +4,9 @@
 package fieldgate
 
 import (
+	"cmp"
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 
@@ -30,128 +32,125 @@ func Publish(schema *spec.Schema, gates *apiextensions.CustomResourceDefinitionF
 	if schema == nil || gates == nil {
 		return
 	}
-	p := publisher{component: gates.Component}
-	p.publish(newDeclarations(gates), schema, true)
+	p := publisher{gates}
+	p.publish(declarationsOf(gates), 0, schema, true)
 }
 
-// EffectiveStates tells of each feature gate, by its index in the CRD, whether it is enabled for at least one of
+// EffectiveStates reports of each feature gate, by its index in the CRD, whether it is enabled for at least one of
 // its fields: by itself (rule C1), and with no disabled gate above the field (rule C8). A gate that guards nothing
 // (rule C4) is not enabled.
 func EffectiveStates(gates *apiextensions.CustomResourceDefinitionFeatureGates) []bool {
 	if gates == nil {
 		return nil
 	}
-	root := newDeclarations(gates)
 	states := make([]bool, len(gates.FeatureGates))
-	for i := range gates.FeatureGates {
-		gate := &gates.FeatureGates[i]
-		states[i] = gate.IsEnabled() && slices.ContainsFunc(gate.FieldPaths, root.isEnabled)
+	var at, disabled fieldpath.Path // the path that was last met, and the outermost disabled one around it
+	for _, d := range declarationsOf(gates) {
+		if disabled != nil && d.path.HasPrefix(disabled) {
+			continue
+		}
+		isFirst := !d.path.Equal(at)
+		at = d.path
+		switch {
+		case gates.FeatureGates[d.gate].IsEnabled():
+			states[d.gate] = true
+		case isFirst:
+			disabled = d.path
+		}
 	}
 	return states
 }
 
-// declarations is a place in the schema with what the CRD declares there and below. Unlike a Plan it knows all
-// gates, also those that have no effect on requests.
-type declarations struct {
-	gate   *apiextensions.CustomResourceDefinitionFeatureGate // of the field at this place; nil if there is none
-	fields map[string]*declarations
-	each   *declarations // the values of a map or the items of a list
+// declaration is a path that a gate guards. Unlike a Plan, declarations tell of all gates, also of those that have no
+// effect on requests.
+type declaration struct {
+	path fieldpath.Path
+	gate int // the index in the CRD
 }
 
-func newDeclarations(gates *apiextensions.CustomResourceDefinitionFeatureGates) *declarations {
-	root := &declarations{}
+// declarationsOf returns what the gates declare, in an order in which a path comes right before those that lead on from
+// it. Of two gates that guard one path the first comes first, and counts, as in a Plan. Each path is looked at for every
+// CRD that there is whenever metrics are asked for: no tree is made of them, which may have 256 steps each.
+func declarationsOf(gates *apiextensions.CustomResourceDefinitionFeatureGates) []declaration {
+	var declared []declaration
 	for i := range gates.FeatureGates {
-		gate := &gates.FeatureGates[i]
-		for _, written := range gate.FieldPaths {
-			path, err := fieldpath.Parse(written)
-			if err != nil {
-				continue
-			}
-			// As in a Plan, the first gate of a path counts.
-			if place := root.grow(path); place.gate == nil {
-				place.gate = gate
+		for _, written := range gates.FeatureGates[i].FieldPaths {
+			if path, err := fieldpath.Parse(written); err == nil {
+				declared = append(declared, declaration{path, i})
 			}
 		}
 	}
-	return root
+	slices.SortStableFunc(declared, func(a, b declaration) int { return slices.CompareFunc(a.path, b.path, compareSteps) })
+	return declared
 }
 
-// grow returns what is declared at path, making room for it where there is none.
-func (d *declarations) grow(path fieldpath.Path) *declarations {
-	for _, step := range path {
-		next := d.at(step)
-		if next == nil {
-			next = &declarations{}
-			d.put(step, next)
+func compareSteps(a, b fieldpath.Step) int {
+	switch {
+	case a.Each == b.Each:
+		return cmp.Compare(a.Name, b.Name)
+	case b.Each:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// below yields those of the declarations that lead on from the place at a depth that they share, by their next step.
+func below(declared []declaration, depth int) iter.Seq2[fieldpath.Step, []declaration] {
+	return func(yield func(fieldpath.Step, []declaration) bool) {
+		start := 0
+		for start < len(declared) && len(declared[start].path) == depth {
+			start++
 		}
-		d = next
-	}
-	return d
-}
-
-func (d *declarations) at(step fieldpath.Step) *declarations {
-	if step.Each {
-		return d.each
-	}
-	return d.fields[step.Name]
-}
-
-func (d *declarations) put(step fieldpath.Step, next *declarations) {
-	if step.Each {
-		d.each = next
-		return
-	}
-	if d.fields == nil {
-		d.fields = map[string]*declarations{}
-	}
-	d.fields[step.Name] = next
-}
-
-// isEnabled tells whether a guarded path has no disabled gate, neither its own nor above (rule C8).
-func (d *declarations) isEnabled(written string) bool {
-	path, err := fieldpath.Parse(written)
-	if err != nil {
-		return false
-	}
-	for _, step := range path {
-		if d = d.at(step); d == nil || (d.gate != nil && !d.gate.IsEnabled()) {
-			return false
+		for start < len(declared) {
+			step, end := declared[start].path[depth], start+1
+			for end < len(declared) && declared[end].path[depth] == step {
+				end++
+			}
+			if !yield(step, declared[start:end]) {
+				return
+			}
+			start = end
 		}
 	}
-	return true
 }
 
 type publisher struct {
-	component *string
+	gates *apiextensions.CustomResourceDefinitionFeatureGates
 }
 
-// publish marks what is declared at the place of schema and below. above is the effective state of the fields around
-// it. A place that the schema does not have ends the walk, so that it is never deeper than the schema.
-func (p publisher) publish(d *declarations, schema *spec.Schema, above bool) {
+// publish marks what is declared at the place of schema, which is that many steps deep, and below. above is the effective
+// state of the fields around it. A place that the schema does not have ends the walk, so that it is never deeper than the
+// schema.
+func (p publisher) publish(declared []declaration, depth int, schema *spec.Schema, above bool) {
 	if schema.Ref.String() != "" { // readers ignore what stands beside a reference
 		return
 	}
 	enabled := above
-	if d.gate != nil {
-		enabled = above && d.gate.IsEnabled()
+	if len(declared) > 0 && len(declared[0].path) == depth {
+		gate := &p.gates.FeatureGates[declared[0].gate]
+		enabled = above && gate.IsEnabled()
 		// Upstream's builder puts apiVersion and kind into embedded resources as its definitions have them.
 		schema.Extensions = maps.Clone(schema.Extensions)
-		schema.AddExtension(OpenAPIExtension, &mark{gate: d.gate, component: p.component, enabled: enabled})
+		schema.AddExtension(OpenAPIExtension, &mark{gate: gate, component: p.gates.Component, enabled: enabled})
 	}
-	for name, field := range d.fields {
-		if property, ok := schema.Properties[name]; ok {
-			p.publish(field, &property, enabled)
-			schema.Properties[name] = property
+	for step, rest := range below(declared, depth) {
+		if step.Each {
+			p.publishEach(rest, depth+1, schema, enabled)
+		} else if property, found := schema.Properties[step.Name]; found {
+			p.publish(rest, depth+1, &property, enabled)
+			schema.Properties[step.Name] = property
 		}
 	}
-	if d.each == nil {
-		return
-	}
+}
+
+// publishEach does the same for the items of a list or the values of a map.
+func (p publisher) publishEach(declared []declaration, depth int, schema *spec.Schema, above bool) {
 	if schema.Items != nil && schema.Items.Schema != nil {
-		p.publish(d.each, schema.Items.Schema, enabled)
+		p.publish(declared, depth, schema.Items.Schema, above)
 	}
 	if schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil {
-		p.publish(d.each, schema.AdditionalProperties.Schema, enabled)
+		p.publish(declared, depth, schema.AdditionalProperties.Schema, above)
 	}
 }
 
