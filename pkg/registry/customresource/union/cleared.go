@@ -16,8 +16,11 @@ type Cleared struct {
 	Place int
 	// Discriminator is the name of the discriminator's field.
 	Discriminator string
-	// From and To are the persisted and the requested value of the discriminator, "" if absent (rule U3).
-	From, To string
+	// From is the persisted value of the discriminator: "" if it is absent (rule U3), and no string where an older
+	// schema of the CRD had another type.
+	From any
+	// To is the requested value.
+	To string
 	// Members are the names of the cleared members, in alphabetical order.
 	Members []string
 	// Path leads to the object that holds the union. It is empty for the root.
@@ -74,8 +77,8 @@ func (c Cleared) Warning() string {
 	for i, member := range c.Members {
 		members[i] = c.MemberPath(member)
 	}
-	return fmt.Sprintf("%s: cleared: %s changed from %q to %q",
-		strings.Join(members, ", "), c.DiscriminatorPath(), c.From, c.To)
+	return fmt.Sprintf("%s: cleared: %s changed from %s to %q",
+		strings.Join(members, ", "), c.DiscriminatorPath(), quote(c.From), c.To)
 }
 
 // maxWarnings is how many warnings a request gets at most (rule V3).

@@ -33,12 +33,14 @@ func Compile(schema *structuralschema.Structural, disabledGate func(fieldpath.Pa
 		everything:   root,
 		exceptStatus: root.within(scope.ExceptStatus),
 		onlyStatus:   root.within(scope.OnlyStatus),
+		hasDefaults:  c.hasDefaults,
 	}
 }
 
 type compiler struct {
 	disabledGate func(fieldpath.Path) string
-	places       int // the unions so far
+	places       int  // the unions so far
+	hasDefaults  bool // whether a discriminator has a default
 }
 
 // value returns the node for the values of a schema, nil if they can hold no union. path leads to them.
@@ -73,7 +75,7 @@ func (c *compiler) object(schema *structuralschema.Structural, path fieldpath.Pa
 	names := slices.Sorted(maps.Keys(schema.Properties))
 	for _, name := range names {
 		if declared := schema.Properties[name].XUnions; declared != nil && len(declared.FieldMembers) > 0 {
-			n.unions = append(n.unions, c.union(name, declared, path))
+			n.unions = append(n.unions, c.union(name, schema, path))
 		}
 	}
 	for _, name := range names {
@@ -82,7 +84,6 @@ func (c *compiler) object(schema *structuralschema.Structural, path fieldpath.Pa
 			n.fields = append(n.fields, child{name: name, node: below})
 		}
 	}
-	n.unions, n.chained = byChain(n.unions)
 	return n.orNil()
 }
 
@@ -91,34 +92,6 @@ func (n *node) orNil() *node {
 		return nil
 	}
 	return n
-}
-
-// byChain puts every union before those of whose discriminators it has as members, and tells whether there are such:
-// a union can be judged once it is known whether its discriminator stays.
-func byChain(unions []union) (sorted []union, chained bool) {
-	owners := map[string]int{} // by member
-	for i := range unions {
-		for _, m := range unions[i].members {
-			owners[m] = i
-		}
-	}
-	placed := make([]bool, len(unions))
-	var put func(i int)
-	put = func(i int) {
-		if placed[i] {
-			return // or about to be, where unions are each other's members
-		}
-		placed[i] = true
-		if owner, found := owners[unions[i].discriminator]; found {
-			chained = true
-			put(owner)
-		}
-		sorted = append(sorted, unions[i])
-	}
-	for i := range unions {
-		put(i)
-	}
-	return sorted, chained
 }
 
 // within returns the root of an object as a scope other than Everything sees it: without fields that the endpoint does
@@ -135,7 +108,6 @@ func (n *node) within(s scope.Scope) *node {
 			root.unions = append(root.unions, u.withoutMember("status"))
 		}
 	}
-	root.chained = n.chained
 	if len(root.fields) == len(n.fields) && len(n.unions) == 0 {
 		return n // it is the same
 	}

@@ -22,12 +22,14 @@ import (
 // refUnion is a union of an object in a request.
 type refUnion struct {
 	discriminator string
+	object        *structuralschema.Structural         // the schema of the holder
 	members       map[string]apiextensions.MemberField // by value
 	holder        map[string]any                       // the object that holds it
 	old           map[string]any                       // its counterpart, nil if there is none
 	path          string                               // of the holder, as in errors
 	schemaPath    string                               // as of feature gates
 	hidden        string                               // a member that is out of scope
+	inEqualList   bool                                 // an atomic or set list around it is as in old
 }
 
 // refPlace is a value in a request, with its counterpart in old and its paths.
@@ -35,6 +37,7 @@ type refPlace struct {
 	schema           *structuralschema.Structural
 	value, old       any
 	path, schemaPath string
+	inEqualList      bool
 }
 
 // refUnions returns the unions of a request in the order of their places.
@@ -71,7 +74,7 @@ func refWalk(place refPlace) []refUnion {
 	return found
 }
 
-// refUnionsOf returns the unions that an object holds: by the length of the chain of unions that it is in.
+// refUnionsOf returns the unions that an object holds.
 func refUnionsOf(place refPlace) []refUnion {
 	holder, ok := place.value.(map[string]any)
 	if !ok {
@@ -82,35 +85,13 @@ func refUnionsOf(place refPlace) []refUnion {
 	for _, name := range slices.Sorted(maps.Keys(place.schema.Properties)) {
 		if declared := place.schema.Properties[name].XUnions; declared != nil {
 			found = append(found, refUnion{
-				discriminator: name, members: declared.FieldMembers,
+				discriminator: name, object: place.schema, members: declared.FieldMembers,
 				holder: holder, old: old, path: place.path, schemaPath: place.schemaPath,
+				inEqualList: place.inEqualList,
 			})
 		}
 	}
-	return refChain(found)
-}
-
-// refChain puts unions whose discriminator is a member of another directly after it, if that was not earlier.
-func refChain(unions []refUnion) []refUnion {
-	var out []refUnion
-	has := func(name string) bool {
-		return slices.ContainsFunc(out, func(u refUnion) bool { return u.discriminator == name })
-	}
-	var add func(u refUnion)
-	add = func(u refUnion) {
-		for _, other := range unions {
-			if slices.Contains(other.names(), u.discriminator) && !has(other.discriminator) {
-				add(other)
-			}
-		}
-		if !has(u.discriminator) {
-			out = append(out, u)
-		}
-	}
-	for _, u := range unions {
-		add(u)
-	}
-	return out
+	return found
 }
 
 // refBelow returns the values in a value that the schema knows (rules U5, R1).
@@ -121,25 +102,28 @@ func refBelow(place refPlace) []refPlace {
 		old, _ := place.old.(map[string]any)
 		if place.schema.AdditionalProperties != nil {
 			for _, key := range slices.Sorted(maps.Keys(value)) {
-				found = append(found, refPlace{place.schema.AdditionalProperties.Structural, value[key], old[key], refDot(place.path, key), place.schemaPath + "[*]"})
+				found = append(found, refPlace{place.schema.AdditionalProperties.Structural, value[key], old[key], refDot(place.path, key), place.schemaPath + "[*]", place.inEqualList})
 			}
 			return found
 		}
 		for _, name := range slices.Sorted(maps.Keys(place.schema.Properties)) {
 			property := place.schema.Properties[name]
-			found = append(found, refPlace{&property, value[name], old[name], refDot(place.path, name), place.schemaPath + "." + name})
+			found = append(found, refPlace{&property, value[name], old[name], refDot(place.path, name), place.schemaPath + "." + name, place.inEqualList})
 		}
 	case []any:
 		if place.schema.Items == nil {
 			return nil
 		}
 		counterparts := make([]any, len(value))
+		inEqualList := place.inEqualList
 		if place.schema.XListType != nil && *place.schema.XListType == "map" {
 			old, _ := place.old.([]any)
 			counterparts = refCounterparts(value, old, place.schema.XListMapKeys)
+		} else {
+			inEqualList = inEqualList || refEqual(value, place.old)
 		}
 		for i := range value {
-			found = append(found, refPlace{place.schema.Items, value[i], counterparts[i], fmt.Sprintf("%s[%d]", place.path, i), place.schemaPath + "[*]"})
+			found = append(found, refPlace{place.schema.Items, value[i], counterparts[i], fmt.Sprintf("%s[%d]", place.path, i), place.schemaPath + "[*]", inEqualList})
 		}
 	}
 	return found
@@ -191,11 +175,11 @@ func refSameKeys(a, b any, keys []string) bool {
 // refEqual compares as JSON text does, where 1.0 is written 1.
 func refEqual(a, b any) bool { return encodeJSON(a) == encodeJSON(b) }
 
-// names returns the members in scope.
+// names returns the members in scope. A discriminator is none (rules U2, F5).
 func (u refUnion) names() []string {
 	var names []string
 	for _, m := range u.members {
-		if m.Name != "" && m.Name != u.hidden {
+		if m.Name != "" && m.Name != u.hidden && u.object.Properties[m.Name].XUnions == nil {
 			names = append(names, m.Name)
 		}
 	}
@@ -203,31 +187,34 @@ func (u refUnion) names() []string {
 	return names
 }
 
-// refValue is rule U3.
-func refValue(value any) (string, bool) {
-	if value == nil {
-		return "", true
+// persisted is the discriminator in old, "" if it is absent (rule U3).
+func (u refUnion) persisted() any {
+	if u.old[u.discriminator] == nil {
+		return ""
 	}
-	text, ok := value.(string)
-	return text, ok
+	return u.old[u.discriminator]
 }
 
+// discriminatorChanged is rules U4.1 and U4.3.
 func (u refUnion) discriminatorChanged() bool {
-	value, ok := refValue(u.holder[u.discriminator])
-	old, oldOK := refValue(u.old[u.discriminator])
-	return u.old != nil && ok && oldOK && value != old
+	value, ok := u.holder[u.discriminator].(string)
+	return u.old != nil && ok && u.persisted() != value
+}
+
+// isLeftOut is rule U4.3.
+func (u refUnion) isLeftOut() bool {
+	return u.holder[u.discriminator] == nil && u.old[u.discriminator] != nil && len(u.set()) > 0
+}
+
+// set returns the members that are set.
+func (u refUnion) set() []string {
+	return slices.DeleteFunc(u.names(), func(name string) bool { return u.holder[name] == nil })
 }
 
 // unselected returns the members that are set and not selected.
 func (u refUnion) unselected() []string {
-	value, _ := refValue(u.holder[u.discriminator])
-	var names []string
-	for _, name := range u.names() {
-		if u.holder[name] != nil && u.members[value].Name != name {
-			names = append(names, name)
-		}
-	}
-	return names
+	value, _ := u.holder[u.discriminator].(string)
+	return slices.DeleteFunc(u.set(), func(name string) bool { return u.isKnown() && u.members[value].Name == name })
 }
 
 func (u refUnion) hasMemberAt(path string) bool {
@@ -242,51 +229,40 @@ func refNormalize(schema *structuralschema.Structural, r request) (map[string]an
 		unions := refUnions(schema, r)
 		i := slices.IndexFunc(unions, func(u refUnion) bool { return u.discriminatorChanged() && len(u.unselected()) > 0 })
 		if i < 0 {
-			return r.object, refInOrder(schema, r, warnings)
+			return r.object, warnings
 		}
 		warnings = append(warnings, unions[i].clear())
 	}
 }
 
 func (u refUnion) clear() string {
-	from, _ := refValue(u.old[u.discriminator])
-	to, _ := refValue(u.holder[u.discriminator])
 	var paths []string
 	for _, name := range u.unselected() {
 		delete(u.holder, name)
 		paths = append(paths, refDot(u.path, name))
 	}
-	return fmt.Sprintf("%s: cleared: %s changed from %q to %q", strings.Join(paths, ", "), refDot(u.path, u.discriminator), from, to)
+	return fmt.Sprintf("%s: cleared: %s changed from %s to %q",
+		strings.Join(paths, ", "), refDot(u.path, u.discriminator), refQuote(u.persisted()), u.holder[u.discriminator])
 }
 
-// refInOrder orders warnings as the unions are in the schema: by the names of the discriminators in one object.
-func refInOrder(schema *structuralschema.Structural, r request, warnings []string) []string {
-	position := map[string]int{}
-	for i, u := range refUnions(schema, r) {
-		position[refDot(u.path, u.discriminator)] = i
+// refQuote is how messages show a value of a discriminator.
+func refQuote(value any) string {
+	switch value.(type) {
+	case string:
+		return fmt.Sprintf("%q", value)
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
 	}
-	slices.SortStableFunc(warnings, func(a, b string) int {
-		aPath, bPath := refPathIn(a), refPathIn(b)
-		if aObject, bObject := aPath[:strings.LastIndex(aPath, ".")+1], bPath[:strings.LastIndex(bPath, ".")+1]; aObject == bObject {
-			return strings.Compare(aPath, bPath)
-		}
-		return position[aPath] - position[bPath]
-	})
-	return warnings
-}
-
-// refPathIn returns the path of the discriminator in a warning.
-func refPathIn(warning string) string {
-	_, rest, _ := strings.Cut(warning, ": cleared: ")
-	path, _, _ := strings.Cut(rest, " changed from ")
-	return path
+	return fmt.Sprint(value)
 }
 
 // refValidate is rules U6 and U7.
 func refValidate(schema *structuralschema.Structural, r request) []string {
 	var errs []string
 	for _, u := range refUnions(schema, r) {
-		if !r.opts.Ratchet || u.old == nil || !u.ownFieldsEqual() {
+		if !r.opts.Ratchet || !u.inEqualList && (u.old == nil || !u.ownFieldsEqual()) {
 			errs = append(errs, u.errors()...)
 		}
 	}
@@ -303,33 +279,65 @@ func (u refUnion) ownFieldsEqual() bool {
 }
 
 func (u refUnion) errors() []string {
-	discriminator := refDot(u.path, u.discriminator)
-	value, ok := refValue(u.holder[u.discriminator])
-	if !ok {
-		return nil
+	if u.isLeftOut() {
+		return []string{fmt.Sprintf("%s: Required value: must be given when %s is set: the persisted value is %s",
+			refDot(u.path, u.discriminator), refDot(u.path, u.set()[0]), refQuote(u.old[u.discriminator]))}
 	}
-	selected, known := u.members[value]
-	if !known {
-		kind := fmt.Sprintf("Unsupported value: %q", value)
-		if u.holder[u.discriminator] == nil {
-			kind = "Required value"
-		}
-		values := []string{}
-		for _, v := range slices.Sorted(maps.Keys(u.members)) {
-			values = append(values, fmt.Sprintf("%q", v))
-		}
-		return []string{fmt.Sprintf("%s: %s: supported values: %s", discriminator, kind, strings.Join(values, ", "))}
+	if !u.isKnown() {
+		return []string{u.unknownError()}
 	}
+	value, _ := u.holder[u.discriminator].(string)
 	var errs []string
 	for _, name := range u.unselected() {
-		errs = append(errs, fmt.Sprintf("%s: Forbidden: must not be set when %s is %q%s", refDot(u.path, name), discriminator, value, changeToo))
+		errs = append(errs, fmt.Sprintf("%s: Forbidden: must not be set when %s is %q%s",
+			refDot(u.path, name), refDot(u.path, u.discriminator), value, changeToo))
 	}
-	if selected.Name != "" && selected.Name != u.hidden && !selected.Optional && u.holder[selected.Name] == nil {
-		text := fmt.Sprintf("%s: Required value: must be set when %s is %q", refDot(u.path, selected.Name), discriminator, value)
-		if gate := fuzzGates[u.schemaPath+"."+selected.Name]; gate != "" {
-			text += fmt.Sprintf(", but is dropped: feature gate %q is disabled", gate)
-		}
+	if text := u.missingError(value); text != "" {
 		errs = append(errs, text)
 	}
 	return errs
+}
+
+// isKnown is rule U6.1. Where there is a default an absent discriminator is never "", as it is not when it is read.
+func (u refUnion) isKnown() bool {
+	property := u.object.Properties[u.discriminator]
+	switch value := u.holder[u.discriminator].(type) {
+	case nil:
+		_, known := u.members[""]
+		return known && property.Default.Object == nil
+	case string:
+		_, known := u.members[value]
+		return known && (value != "" || property.ValueValidation == nil || len(property.ValueValidation.Enum) == 0 ||
+			slices.ContainsFunc(property.ValueValidation.Enum, func(v structuralschema.JSON) bool { return v.Object == "" }))
+	}
+	return false
+}
+
+func (u refUnion) unknownError() string {
+	kind := "Unsupported value: " + refQuote(u.holder[u.discriminator])
+	switch value := u.holder[u.discriminator]; value.(type) {
+	case nil:
+		kind = "Required value"
+	case map[string]any, []any:
+		kind = fmt.Sprintf("Unsupported value: %q", refQuote(value))
+	}
+	values := []string{}
+	for _, v := range slices.Sorted(maps.Keys(u.members)) {
+		if v != "" || u.holder[u.discriminator] != "" && u.object.Properties[u.discriminator].Default.Object == nil {
+			values = append(values, fmt.Sprintf("%q", v))
+		}
+	}
+	return fmt.Sprintf("%s: %s: supported values: %s", refDot(u.path, u.discriminator), kind, strings.Join(values, ", "))
+}
+
+func (u refUnion) missingError(value string) string {
+	selected := u.members[value]
+	if !slices.Contains(u.names(), selected.Name) || selected.Optional || u.holder[selected.Name] != nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s: Required value: must be set when %s is %q", refDot(u.path, selected.Name), refDot(u.path, u.discriminator), value)
+	if gate := fuzzGates[u.schemaPath+"."+selected.Name]; gate != "" {
+		text += fmt.Sprintf(", but is dropped: feature gate %q is disabled", gate)
+	}
+	return text
 }

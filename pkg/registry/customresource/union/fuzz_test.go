@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -50,7 +52,7 @@ var fuzzGates = map[string]string{".spec.items[*].git": "istio/G", ".a": "A", ".
 func fuzzCases(t testing.TB) []fuzzCase {
 	t.Helper()
 	var cases []fuzzCase
-	for _, text := range []string{placesSchemaYAML(), chainedYAML, inSpec("source", sourceYAML), wildYAML} {
+	for _, text := range []string{placesSchemaYAML(), chainedYAML, inSpec("source", sourceYAML), wildYAML, presetYAML} {
 		schema := testyaml.Structural(t, text)
 		plan := Compile(schema, func(path fieldpath.Path) string { return fuzzGates[path.String()] })
 		cases = append(cases, fuzzCase{schema, plan, text == wildYAML})
@@ -199,6 +201,7 @@ func checkRequest(t *testing.T, c fuzzCase, r request) outcome {
 		fail("V1: failures without errors, or none with", encodeJSON(failures))
 	}
 	checkUnchanged(c, r, unchanged, fail)
+	checkDefault(c, r, fail)
 	if !c.wild {
 		checkAgainstReference(c, r, result, cleared, errs, fail)
 	}
@@ -221,6 +224,31 @@ func checkUnchanged(c fuzzCase, r request, unchanged bool, fail func(claim, diff
 	if len(now) != len(before) {
 		fail("U7: unchanged, yet there are other errors", cmp.Diff(texts(before), texts(now)))
 	}
+}
+
+// checkDefault compares with all defaults that the schema has.
+func checkDefault(c fuzzCase, r request, fail func(claim, diff string)) {
+	all, object := runtime.DeepCopyJSON(r.object), runtime.DeepCopyJSON(r.object)
+	structuraldefaulting.Default(all, c.schema)
+	withDefaults(c, object)
+	if path := notRemoved(all, object); path != "" {
+		fail("U4.3: not the defaults of the schema without some discriminators", path)
+	}
+	again := runtime.DeepCopyJSON(object)
+	if withDefaults(c, again); !reflect.DeepEqual(object, again) {
+		fail("R4: defaults are not idempotent", cmp.Diff(object, again))
+	}
+	for _, u := range refUnions(c.schema, request{object: object}) {
+		preset, _ := u.object.Properties[u.discriminator].Default.Object.(string)
+		isFree := !slices.ContainsFunc(u.set(), func(name string) bool { return name != u.members[preset].Name })
+		if _, present := u.holder[u.discriminator]; preset != "" && isFree && !present {
+			fail("U4.3: a default was not filled in where no member is set that it does not select", u.path)
+		}
+	}
+}
+
+func withDefaults(c fuzzCase, object map[string]any) {
+	c.plan.Default(object, func() { structuraldefaulting.Default(object, c.schema) })
 }
 
 func checkAgainstReference(c fuzzCase, r request, result map[string]any, cleared []Cleared, errs field.ErrorList, fail func(claim, diff string)) {

@@ -141,72 +141,45 @@ func (n *normalization) prepend(before int, step Step) {
 	}
 }
 
-// unions normalizes the unions of one object. A discriminator that is cleared has changed too: where that can be, all
-// are looked at until there is nothing left to clear.
+// unions normalizes the unions of one object.
 func (n *normalization) unions(at *node, object, old map[string]any) (map[string]any, bool) {
 	result, changed := object, false
-	for again := true; again; {
-		again = false
-		for i := range at.unions {
-			u := &at.unions[i]
-			if !u.isOutdated(result, old) {
-				continue
-			}
-			if !changed {
-				result, changed = maps.Clone(object), true
-			}
-			u.clear(result)
-			again = at.chained
+	for i := range at.unions {
+		u := &at.unions[i]
+		if !u.isOutdated(result, old) {
+			continue
 		}
-	}
-	if changed {
-		n.note(at, object, result, old)
+		if !changed {
+			result, changed = maps.Clone(object), true
+		}
+		n.cleared = append(n.cleared, u.clear(result, old))
 	}
 	return result, changed
 }
 
-// isOutdated tells whether the discriminator changed and a member is set that it does not select (rule U4).
+// isOutdated reports whether the discriminator changed and a member is set that it does not select (rule U4). An
+// absent discriminator selects nothing anew, whatever old has (rule U4.3).
 func (u *union) isOutdated(object, old map[string]any) bool {
-	value, ok := u.valueIn(object)
-	oldValue, oldOK := u.valueIn(old)
-	return ok && oldOK && value != oldValue && u.hasUnselected(object, u.selected(value), len(object))
+	value, isWritten := object[u.discriminator].(string)
+	return isWritten && u.persistedIn(old) != value && u.hasUnselected(object, u.selected(value), len(object))
+}
+
+// persistedIn returns the discriminator in old: "" if it is absent (rule U3), and no string where an older schema had
+// another type.
+func (u *union) persistedIn(old map[string]any) any {
+	if value := old[u.discriminator]; value != nil {
+		return value
+	}
+	return ""
 }
 
 // clear removes the members that are set and not selected.
-func (u *union) clear(object map[string]any) {
-	value, _ := u.valueIn(object)
+func (u *union) clear(object, old map[string]any) Cleared {
+	value, _ := object[u.discriminator].(string)
+	c := Cleared{Place: u.place, Discriminator: u.discriminator, From: u.persistedIn(old), To: value}
 	for _, i := range u.unselected(object, u.selected(value)) {
 		delete(object, u.members[i])
+		c.Members = append(c.Members, u.members[i])
 	}
-}
-
-// note notes what clearing made of an object.
-func (n *normalization) note(at *node, object, result, old map[string]any) {
-	for i := range at.unions {
-		u := &at.unions[i]
-		from, ok := u.valueIn(old)
-		to, toOK := u.valueIn(result)
-		members := u.missing(object, result)
-		if !ok || !toOK || from == to || len(members) == 0 {
-			continue
-		}
-		n.cleared = append(n.cleared, Cleared{
-			Place:         u.place,
-			Discriminator: u.discriminator,
-			From:          from,
-			To:            to,
-			Members:       members,
-		})
-	}
-}
-
-// missing returns the members that are set in an object, and not in what became of it.
-func (u *union) missing(object, result map[string]any) []string {
-	var names []string
-	for _, name := range u.members {
-		if object[name] != nil && result[name] == nil {
-			names = append(names, name)
-		}
-	}
-	return names
+	return c
 }

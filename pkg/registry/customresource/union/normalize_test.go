@@ -72,22 +72,34 @@ func TestNormalize(t *testing.T) {
 		}, {
 			claim:  "U4: of two unions in one object each has its own discriminator",
 			old:    `{spec: {two: {x: X1, x1: 1, w: W1, w1: [a]}}}`,
-			object: `{spec: {two: {x1: 1, w1: [a]}}}`,
-			want:   `{spec: {two: {}}}`,
+			object: `{spec: {two: {x: "", x1: 1, w: "", w1: [a]}}}`,
+			want:   `{spec: {two: {x: "", w: ""}}}`,
 			warnings: []string{
 				`spec.two.w1: cleared: spec.two.w changed from "W1" to ""`,
 				`spec.two.x1: cleared: spec.two.x changed from "X1" to ""`,
 			},
 		}, {
-			claim:    "U3: an absent discriminator is the empty one",
+			claim:  "U4.3: a discriminator that is left out clears nothing",
+			old:    `{mode: A, a: x, spec: {source: {type: Git, git: {}}, items: [{name: i, type: Git, git: {}}], map: {k: {type: Git, git: {}}}}}`,
+			object: `{a: x, b: y, spec: {source: {git: {}, s3: {}}, items: [{name: i, s3: {}, git: {}}], map: {k: {s3: {}, git: {}}}}}`,
+		}, {
+			claim:  "U4.3: nor does one that is null",
+			old:    `{mode: A, a: x}`,
+			object: `{mode: null, a: x, b: y}`,
+		}, {
+			claim:    "U4.3: an empty one that is written out is a choice",
 			old:      `{mode: A, a: x}`,
-			object:   `{a: x}`,
-			want:     `{}`,
+			object:   `{mode: "", a: x}`,
+			want:     `{mode: ""}`,
 			warnings: []string{`a: cleared: mode changed from "A" to ""`},
 		}, {
-			claim:  "U3: absent, null and empty are the same",
-			old:    `{mode: "", a: x}`,
-			object: `{mode: null, a: x}`,
+			claim:  "U3: absent and empty are the same",
+			old:    `{a: x}`,
+			object: `{mode: "", a: x}`,
+		}, {
+			claim:  "U3: null and empty are the same",
+			old:    `{mode: null, a: x}`,
+			object: `{mode: "", a: x}`,
 		}, {
 			claim:    "U3: from absent",
 			old:      `{a: x}`,
@@ -144,8 +156,18 @@ func TestNormalize(t *testing.T) {
 			warnings: []string{`spec.outer.inner: cleared: spec.outer.type changed from "Inner" to "Other"`},
 		}, {
 			claim:  "R1: wrong types are left to schema validation",
-			old:    `{mode: A, spec: {source: [], map: [{type: Git, git: {}}], items: {a: {type: Git, git: {}}}, two: {x: 1, x1: 1, w: W1}}}`,
-			object: `{mode: [B], a: x, spec: {source: {type: S3, git: {}}, map: {k: 1}, items: [null, 1, {name: {}, type: S3, git: {}}], two: {x: X2, x1: 1, w: {}, w1: []}}}`,
+			old:    `{mode: A, spec: {source: [], map: [{type: Git, git: {}}], items: {a: {type: Git, git: {}}}, two: {w: W1}}}`,
+			object: `{mode: [B], a: x, spec: {source: {type: S3, git: {}}, map: {k: 1}, items: [null, 1, {name: {}, type: S3, git: {}}], two: {w: {}, w1: []}}}`,
+		}, {
+			claim:  "U4: a persisted discriminator of a wrong type differs from every string",
+			old:    `{mode: {}, a: x, spec: {two: {x: 1, x1: 1, w: [], w1: [a]}}}`,
+			object: `{mode: B, a: x, b: y, spec: {two: {x: X2, x1: 1, x2: true, w: "", w1: [a]}}}`,
+			want:   `{mode: B, b: y, spec: {two: {x: X2, x2: true, w: ""}}}`,
+			warnings: []string{
+				`a: cleared: mode changed from object to "B"`,
+				`spec.two.w1: cleared: spec.two.w changed from array to ""`,
+				`spec.two.x1: cleared: spec.two.x changed from 1 to "X2"`,
+			},
 		}, {
 			claim:  "U7: with the status subresource status is left alone, also as a member",
 			old:    `{mode: A, a: x, status: {source: {type: Git, git: {}}}}`,
@@ -242,7 +264,7 @@ func TestNormalizeCopiesOnlyTheWay(t *testing.T) { // R4: after server-side appl
 func TestClearedTellsTheWay(t *testing.T) { // U8, V1, V2
 	plan := planOf(t, placesSchemaYAML(), nil)
 	old := testyaml.Object(t, `{spec: {groups: [{id: 1, zone: z, items: [{name: x, type: Git, git: {}}, {name: w, type: Git, git: {}, s3: {}}]}], map: {k: {type: S3, s3: {}}}}}`)
-	obj := testyaml.Object(t, `{spec: {groups: [{id: 1, zone: z, items: [{name: w, type: None, git: {}, s3: {}}, {name: x, type: None, git: {}}]}], map: {k: {s3: {}}}}}`)
+	obj := testyaml.Object(t, `{spec: {groups: [{id: 1, zone: z, items: [{name: w, type: None, git: {}, s3: {}}, {name: x, type: None, git: {}}]}], map: {k: {type: Git, s3: {}}}}}`)
 	_, got := plan.Normalize(obj, old, scope.Everything)
 	items := []Step{{Name: "spec"}, {Name: "groups"}, {Keys: map[string]any{"id": int64(1), "zone": "z"}}, {Name: "items"}}
 	item := func(index int, name string) []Step {
@@ -252,7 +274,7 @@ func TestClearedTellsTheWay(t *testing.T) { // U8, V1, V2
 	want := []Cleared{
 		{Place: place, Discriminator: "type", From: "Git", To: "None", Members: []string{"git", "s3"}, Path: item(0, "w")},
 		{Place: place, Discriminator: "type", From: "Git", To: "None", Members: []string{"git"}, Path: item(1, "x")},
-		{Place: got[2].Place, Discriminator: "type", From: "S3", Members: []string{"s3"}, Path: []Step{{Name: "spec"}, {Name: "map"}, {Name: "k"}}},
+		{Place: got[2].Place, Discriminator: "type", From: "S3", To: "Git", Members: []string{"s3"}, Path: []Step{{Name: "spec"}, {Name: "map"}, {Name: "k"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -268,15 +290,16 @@ func TestClearedTellsTheWay(t *testing.T) { // U8, V1, V2
 	}
 }
 
-// chainedYAML has discriminators that are members of other unions, in whatever order they are found. a0, z0 and p0 are
-// selected where the discriminator is absent.
+// chainedYAML has discriminators that are members of other unions, which validation refuses by now, but a CRD may be
+// stored. a0, z0 and p0 are selected where the discriminator is absent.
 const chainedYAML = `
 type: object
 properties:
-  m: {type: string, enum: [A, B], x-kubernetes-unions: {fieldMembers: {"": {}, A: {name: a}, B: {name: z}}}}
+  m: {type: string, enum: [A, B, C], x-kubernetes-unions: {fieldMembers: {"": {}, A: {name: a}, B: {name: z}, C: {name: c}}}}
   a: {type: string, enum: [P], x-kubernetes-unions: {fieldMembers: {"": {name: a0, optional: true}, P: {name: p}}}}
   z: {type: string, enum: [Q], x-kubernetes-unions: {fieldMembers: {"": {name: z0, optional: true}, Q: {name: q}}}}
   p: {type: string, enum: [R], x-kubernetes-unions: {fieldMembers: {"": {name: p0, optional: true}, R: {name: r}}}}
+  c: {type: string}
   q: {type: string}
   r: {type: string}
   a0: {type: string}
@@ -284,34 +307,20 @@ properties:
   p0: {type: string}
 `
 
-func TestChainedUnions(t *testing.T) { // U4, R4
+// TestU2ADiscriminatorIsNoMember (rules U2, F5): the union that names it leaves it alone, and is a union of the others.
+func TestU2ADiscriminatorIsNoMember(t *testing.T) {
 	plan := planOf(t, chainedYAML, nil)
-	for _, tc := range []struct {
-		old, object, want string
-		warnings          []string
-	}{
-		{
-			`{m: A, a: P, p: x}`, `{m: B, a: P, p: x, z: Q, q: x}`, `{m: B, z: Q, q: x}`,
-			[]string{`p: cleared: a changed from "P" to ""`, `a: cleared: m changed from "A" to "B"`},
-		}, {
-			`{m: B, z: Q, q: x}`, `{m: A, a: P, p: R, r: x, z: Q, q: x}`, `{m: A, a: P, p: R, r: x}`,
-			[]string{`z: cleared: m changed from "B" to "A"`, `q: cleared: z changed from "Q" to ""`},
-		}, {
-			`{m: A, a: P, p: R, r: x}`, `{m: B, a: Y, a0: x, p: Y, p0: x, r: x}`, `{m: B, a0: x, p0: x}`,
-			[]string{
-				`p: cleared: a changed from "P" to ""`,
-				`a: cleared: m changed from "A" to "B"`,
-				`r: cleared: p changed from "R" to ""`,
-			},
-		},
-	} {
-		got, cleared := plan.Normalize(testyaml.Object(t, tc.object), testyaml.Object(t, tc.old), scope.Everything)
-		if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff(tc.warnings, Warnings(cleared)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+	old := testyaml.Object(t, `{m: C, c: x, a: P, p: R, r: x}`)
+	object := testyaml.Object(t, `{m: B, c: x, a: P, p: R, r: x, z: Q, q: x}`)
+	got, cleared := plan.Normalize(object, old, scope.Everything)
+	if diff := cmp.Diff([]string{`c: cleared: m changed from "C" to "B"`}, Warnings(cleared)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(testyaml.Object(t, `{m: B, a: P, p: R, r: x, z: Q, q: x}`), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if errs, _ := plan.Validate(got, old, Options{}); len(errs) > 0 {
+		t.Errorf("F5: it is judged as a member: %v", errs.ToAggregate())
 	}
 }
 

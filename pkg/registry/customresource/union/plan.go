@@ -12,18 +12,17 @@ import (
 type Plan struct {
 	// The roots of the object, as the scopes see it; nil where a scope has no union. What is below is shared.
 	everything, exceptStatus, onlyStatus *node
+
+	hasDefaults bool // whether the discriminator of a union has a default
 }
 
 // node stands for a place in the schema that holds unions, or has some below.
 type node struct {
 	kind   kind
-	unions []union  // of an object, in alphabetical order of the discriminators but for byChain
+	unions []union  // of an object, in alphabetical order of the discriminators
 	fields []child  // of an object, in alphabetical order
 	each   *node    // the values of a map or the items of a list
 	keys   []string // of a list map
-
-	// chained says that a discriminator is a member of another union: clearing the one changes the other.
-	chained bool
 }
 
 type kind int
@@ -40,7 +39,7 @@ type child struct {
 	node *node
 }
 
-// Covers tells whether the plan has a union in a scope.
+// Covers reports whether the plan has a union in a scope.
 func (p *Plan) Covers(s scope.Scope) bool {
 	return p.root(s) != nil
 }

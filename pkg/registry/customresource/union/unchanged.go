@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// Unchanged tells whether a request leaves all unions as they were, so that an object that is being deleted may keep
+// Unchanged reports whether a request leaves all unions as they were, so that an object that is being deleted may keep
 // its errors (rule U7): none was added, removed or changed. Unlike matching for normalization it compares atomic and
 // set lists, as a whole: such a union cannot be told from another, but it can be told that nothing happened to any.
 func (p *Plan) Unchanged(object, old map[string]any, s scope.Scope) bool {

@@ -6,6 +6,7 @@ package union
 import (
 	"slices"
 
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
@@ -18,8 +19,10 @@ type union struct {
 	place         int // which one of the schema it is
 	discriminator string
 	members       []string          // in alphabetical order
-	values        []string          // of the discriminator, in alphabetical order
+	values        []string          // that a request may write, in alphabetical order
 	selections    []selection       // of the value with the same index
+	absent        *selection        // of an absent discriminator; nil if it must not be absent
+	preset        *selection        // of the discriminator's default; nil if it has none
 	gates         map[string]string // by member, the disabled feature gate that drops it; nil if none is dropped
 }
 
@@ -31,29 +34,65 @@ type selection struct {
 
 const noMember = -1
 
-// union compiles a union of the object at path.
-func (c *compiler) union(discriminator string, declared *apiextensions.Unions, path fieldpath.Path) union {
-	u := union{place: c.places, discriminator: discriminator, members: memberNames(discriminator, declared)}
+// union compiles the union of an object at path whose discriminator is a property of the object's schema.
+func (c *compiler) union(discriminator string, object *structuralschema.Structural, path fieldpath.Path) union {
+	property := object.Properties[discriminator]
+	u := union{place: c.places, discriminator: discriminator, members: memberNames(property.XUnions, object)}
 	c.places++
-	u.values = sets.List(sets.KeySet(declared.FieldMembers))
+	u.values = sets.List(sets.KeySet(property.XUnions.FieldMembers))
+	if u.values[0] == "" && !allowsEmpty(property.ValueValidation) {
+		u.values = u.values[1:] // the discriminator may be absent, but not "" (rule U2)
+	}
 	u.selections = make([]selection, len(u.values))
 	for i, value := range u.values {
-		selected := declared.FieldMembers[value]
-		u.selections[i] = selection{member: u.indexOf(selected.Name), optional: selected.Optional}
+		u.selections[i] = *u.selectionOf(value, property.XUnions)
+	}
+	if preset, ok := property.Default.Object.(string); ok {
+		u.preset = u.selectionOf(preset, property.XUnions)
+		c.hasDefaults = true
+	} else {
+		u.absent = u.selectionOf("", property.XUnions)
 	}
 	u.gates = c.gatesOf(path, u.members)
 	return u
 }
 
-// memberNames returns the members in alphabetical order, each of them once. The discriminator is none of them.
-func memberNames(discriminator string, declared *apiextensions.Unions) []string {
+// memberNames returns the members in alphabetical order, each of them once. Discriminators of the object are none:
+// validation refuses such a CRD, but one may be stored (rules U2, F5).
+func memberNames(declared *apiextensions.Unions, object *structuralschema.Structural) []string {
 	names := sets.New[string]()
 	for _, declaredMember := range declared.FieldMembers {
-		if name := declaredMember.Name; name != "" && name != discriminator {
+		if name := declaredMember.Name; name != "" && object.Properties[name].XUnions == nil {
 			names.Insert(name)
 		}
 	}
 	return sets.List(names)
+}
+
+// selectionOf returns what a value selects by the schema, or nil if it is none of the union's.
+func (u *union) selectionOf(value string, declared *apiextensions.Unions) *selection {
+	selected, known := declared.FieldMembers[value]
+	if !known {
+		return nil
+	}
+	return &selection{member: u.indexOf(selected.Name), optional: selected.Optional}
+}
+
+// allowsEmpty reports whether "" is in every enum of a discriminator: in its own, and in those under allOf (rule U2).
+func allowsEmpty(validation *structuralschema.ValueValidation) bool {
+	if validation == nil {
+		return true
+	}
+	isEmpty := func(value structuralschema.JSON) bool { return value.Object == "" }
+	if len(validation.Enum) > 0 && !slices.ContainsFunc(validation.Enum, isEmpty) {
+		return false
+	}
+	for i := range validation.AllOf {
+		if !allowsEmpty(&validation.AllOf[i].ValueValidation) {
+			return false
+		}
+	}
+	return true
 }
 
 // gatesOf returns the disabled gates of the members of an object at path, nil if there are none.
@@ -89,30 +128,39 @@ func (u union) withoutMember(name string) union {
 	u.members = slices.Delete(slices.Clone(u.members), removed, removed+1)
 	u.selections = slices.Clone(u.selections)
 	for i := range u.selections {
-		switch selected := &u.selections[i]; {
-		case selected.member == removed:
-			selected.member = noMember
-		case selected.member > removed:
-			selected.member--
-		}
+		u.selections[i] = *u.selections[i].without(removed)
 	}
+	u.absent, u.preset = u.absent.without(removed), u.preset.without(removed)
 	return u
 }
 
-// valueIn returns the value of the discriminator in an object: "" if it is absent or null (rule U3). It is false where
-// the value is no string, which is left to schema validation (rule R1).
-func (u *union) valueIn(object map[string]any) (value string, ok bool) {
-	switch value := object[u.discriminator].(type) {
-	case nil:
-		return "", true
-	case string:
-		return value, true
+// without returns the selection among the members but for one, nil if there is none.
+func (s *selection) without(removed int) *selection {
+	switch {
+	case s == nil || s.member < removed:
+		return s
+	case s.member == removed:
+		return &selection{member: noMember, optional: s.optional}
 	default:
-		return "", false
+		return &selection{member: s.member - 1, optional: s.optional}
 	}
 }
 
-// selection returns what a value selects. It is false for a value that is none of the union's.
+// selectionBy returns what a discriminator selects, which may be absent or of any type, or nil if it is none of the
+// union's values.
+func (u *union) selectionBy(discriminator any) *selection {
+	if discriminator == nil {
+		return u.absent
+	}
+	if value, isString := discriminator.(string); isString {
+		if s, known := u.selection(value); known {
+			return &s
+		}
+	}
+	return nil
+}
+
+// selection returns what a value that is written out selects. It is false for a value that is none of the union's.
 func (u *union) selection(value string) (selection, bool) {
 	i := slices.Index(u.values[:min(fewValues, len(u.values))], value)
 	if i < 0 {
@@ -149,7 +197,7 @@ func (u *union) unselected(object map[string]any, selected int) []int {
 	return found
 }
 
-// hasUnselected tells whether there is any such member. others is how many fields the object has beside the
+// hasUnselected reports whether there is any such member. others is how many fields the object has beside the
 // discriminator and the selected member: mostly none, and then there is nothing to look for.
 func (u *union) hasUnselected(object map[string]any, selected, others int) bool {
 	switch {
@@ -166,7 +214,7 @@ func (u *union) hasUnselected(object map[string]any, selected, others int) bool 
 	return false
 }
 
-// isSmall tells whether it is cheaper to look at all fields of an object than to look that many up in it. A step of a
+// isSmall reports whether it is cheaper to look at all fields of an object than to look that many up in it. A step of a
 // range over a map costs about as much as three look-ups.
 func isSmall(object map[string]any, lookups int) bool { return 3*len(object) < lookups }
 
@@ -182,22 +230,19 @@ func (u *union) hasUnselectedAmong(object map[string]any, selected int) bool {
 	return false
 }
 
-// isValid tells whether a union has no error (rule U6). It is all that a valid object costs, so it is done without
-// knowing where the union is and what old has.
+// isValid reports whether a union surely has no error (rule U6). It is all that most valid objects cost, so it is done
+// without knowing where the union is and what old has.
 func (u *union) isValid(object map[string]any) bool {
-	discriminator, present := object[u.discriminator]
+	discriminator := object[u.discriminator]
 	value, isString := discriminator.(string)
-	if !isString && discriminator != nil {
-		return true // as in valueIn
+	if !isString {
+		return discriminator == nil && u.isValidWithout(object)
 	}
 	s, known := u.selection(value)
 	if !known {
 		return false
 	}
-	others := len(object)
-	if present {
-		others--
-	}
+	others := len(object) - 1
 	if s.member != noMember {
 		value, present := object[u.members[s.member]]
 		if value == nil && !s.optional {
@@ -210,7 +255,14 @@ func (u *union) isValid(object map[string]any) bool {
 	return !u.hasUnselected(object, s.member, others)
 }
 
-// isUnchanged tells whether the union's own fields are the same in both objects. It takes a null for absent: neither
+// isValidWithout reports the same where the discriminator is absent. If a member is set, what old has decides (rule
+// U4.3).
+func (u *union) isValidWithout(object map[string]any) bool {
+	isComplete := u.absent != nil && (u.absent.member == noMember || u.absent.optional)
+	return isComplete && !u.hasUnselected(object, noMember, len(object))
+}
+
+// isUnchanged reports whether the union's own fields are the same in both objects. It takes a null for absent: neither
 // is set.
 func (u *union) isUnchanged(object, old map[string]any) bool {
 	if !jsonvalue.Equal(object[u.discriminator], old[u.discriminator]) {

@@ -17,28 +17,26 @@ import (
 type Options struct {
 	// Scope is that of the endpoint.
 	Scope scope.Scope
-	// Ratchet forgives, on update, the errors of a union whose own fields are equal in old and new (rule U7).
+	// Ratchet forgives, on update, the errors of a union whose own fields are equal in old and new, or that is in an
+	// atomic or set list which is equal as a whole (rule U7).
 	Ratchet bool
 }
 
 // Validate returns the errors of the unions of an object (rule U6), in the order of their places, and the same as
-// failures for metrics. old is nil on create. A valid object costs no allocation; of one with very many errors the
-// first are returned.
+// failures for metrics. old is nil on create. A valid object costs no allocation, unless a member is set without a
+// discriminator; of one with very many errors the first are returned.
 func (p *Plan) Validate(object, old map[string]any, opts Options) (field.ErrorList, []Failure) {
 	root := p.root(opts.Scope)
 	if root == nil || root.isValidObject(object) {
 		return nil, nil
 	}
-	var v validation
-	if !opts.Ratchet {
-		old = nil // what has no counterpart is not forgiven
-	}
+	v := validation{ratchet: opts.Ratchet}
 	v.object(root, nil, object, old)
 	return v.errs, v.failures
 }
 
-// isValid tells whether there is no error in a value. What is not of the type that the schema has is left to schema
-// validation (rule R1).
+// isValid reports whether there is surely no error in a value. What is not of the type that the schema has is left to
+// schema validation (rule R1): it has no union.
 func (n *node) isValid(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
@@ -88,8 +86,9 @@ func (n *node) areValidItems(list []any) bool {
 	return true
 }
 
-// validation is the walk over an object that is known to have an error. It knows where it is, and what old has there.
+// validation is the walk over an object that may have an error. It knows where it is, and what old has there.
 type validation struct {
+	ratchet  bool
 	errs     field.ErrorList
 	failures []Failure
 }
@@ -117,9 +116,11 @@ func (v *validation) value(at *node, here *place, value, old any) {
 
 func (v *validation) object(at *node, here *place, object, old map[string]any) {
 	for i := range at.unions {
-		if u := &at.unions[i]; !u.isValid(object) && (old == nil || !u.isUnchanged(object, old)) {
-			v.union(u, here.String(), object)
+		u := &at.unions[i]
+		if u.isValid(object) || v.ratchet && old != nil && u.isUnchanged(object, old) {
+			continue
 		}
+		v.judge(u, here, object, old)
 	}
 	for i := range at.fields {
 		c := &at.fields[i]
@@ -138,9 +139,13 @@ func (v *validation) named(at *node, parent *place, name string, object, old map
 	v.value(at, &here, object[name], old[name])
 }
 
-// items matches the items of list maps only: those of other lists have no counterpart (rule U5).
+// items matches the items of list maps only: those of other lists have no counterpart (rule U5), but nothing happened
+// to any of them where the list is as it was (rule U7).
 func (v *validation) items(at *node, here *place, list, old []any) {
 	if at.kind != aListMap {
+		if v.ratchet && jsonvalue.Equal(list, old) {
+			return
+		}
 		old = nil
 	}
 	persisted := jsonvalue.NewListMap(old, at.keys)

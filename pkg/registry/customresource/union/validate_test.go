@@ -54,7 +54,12 @@ func TestValidate(t *testing.T) {
 			failures: []Failure{{-1, "required"}, {-1, "unsupported"}},
 		}, {
 			claim:  "U3: absent is the empty value where there is one",
-			object: `{spec: {two: {w: null}, outer: {type: ""}}}`,
+			object: `{spec: {two: {w: null}, outer: {}}}`,
+		}, {
+			claim:    "U2: it must be absent then, unless the enum has the empty value",
+			object:   `{mode: "", spec: {outer: {type: ""}}}`,
+			want:     []string{`mode: Unsupported value: "": supported values: "A", "B", "Status"`, `spec.outer.type: Unsupported value: "": supported values: "Inner", "Other"`},
+			failures: []Failure{{-1, "unsupported"}, {-1, "unsupported"}},
 		}, {
 			claim:    "U6.2: set and not selected",
 			object:   `{spec: {source: {type: S3, git: {}, s3: {}}}}`,
@@ -106,7 +111,17 @@ func TestValidate(t *testing.T) {
 			failures: slices.Repeat([]Failure{{-1, "unsupported"}}, 5),
 		}, {
 			claim:  "R1: wrong types are left to schema validation",
-			object: `{mode: [B], a: x, spec: {source: [], map: [{type: A}], maps: {a: {b: 1}}, items: {a: {type: A}}, atomic: {a: {type: A}}, groups: [null, 1, [], {items: [{type: {}}]}], two: {x: 1, x1: 1}}, status: 1}`,
+			object: `{mode: Status, spec: {source: [], map: [{type: A}], maps: {a: {b: 1}}, items: {a: {type: A}}, atomic: {a: {type: A}}, groups: [null, 1, []]}, status: 1}`,
+		}, {
+			claim:  "U6.1: a discriminator of a wrong type is a value that the union does not have",
+			object: `{mode: [B], a: x, spec: {groups: [{items: [{type: {a: b}}]}], two: {x: 1, x1: 1, w: true}}}`,
+			want: []string{
+				`mode: Unsupported value: "array": supported values: "", "A", "B", "Status"`,
+				`spec.groups[0].items[0].type: Unsupported value: "object": supported values: "Git", "None", "S3"`,
+				`spec.two.w: Unsupported value: true: supported values: "", "W1"`,
+				`spec.two.x: Unsupported value: 1: supported values: "", "X1", "X2"`,
+			},
+			failures: slices.Repeat([]Failure{{-1, "unsupported"}}, 4),
 		}, {
 			claim:    "U7: status writes check the unions below status",
 			object:   `{a: x, spec: {source: {}}, status: {source: {}}}`,
@@ -198,10 +213,28 @@ func TestRatchet(t *testing.T) { // U7
 			old:    `{spec: {map: {a: {type: A}}, items: [{name: a, type: A}, {name: b, type: A}], groups: [{id: 1, items: [{name: x}]}]}}`,
 			want:   []string{"spec.items[0].type", "spec.map.b.type"},
 		}, {
-			claim:  "no counterpart in atomic and set lists",
-			object: `{spec: {atomic: [{type: A}], plain: [{type: A}], set: [{type: A}], groups: [{id: 1, lists: [[{name: a, type: A}]]}]}}`,
-			old:    `{spec: {atomic: [{type: A}], plain: [{type: A}], set: [{type: A}], groups: [{id: 1, lists: [[{name: a, type: A}]]}]}}`,
-			want:   []string{"spec.atomic[0].type", "spec.groups[0].lists[0][0].type", "spec.plain[0].type", "spec.set[0].type"},
+			claim:  "an atomic or set list that is equal as a whole",
+			object: `{spec: {image: new, atomic: [{type: A}], plain: [{type: A}], set: [{type: A}], groups: [{id: 1, lists: [[{name: a, type: A}]]}]}}`,
+			old:    `{spec: {image: old, atomic: [{type: A}], plain: [{type: A}], set: [{type: A}], groups: [{id: 1, lists: [[{name: a, type: A}]]}]}}`,
+		}, {
+			claim:  "no counterpart in atomic and set lists that differ",
+			object: `{spec: {atomic: [{type: A}, {type: None}], plain: [{type: A, name: new}], set: [{type: S3}, {type: A}], groups: [{id: 1, lists: [[{name: a, type: A}], []]}]}}`,
+			old:    `{spec: {atomic: [{type: A}], plain: [{type: A, name: old}], set: [{type: A}, {type: S3}], groups: [{id: 1, lists: [[{name: a, type: A}]]}]}}`,
+			want:   []string{"spec.atomic[0].type", "spec.groups[0].lists[0][0].type", "spec.plain[0].type", "spec.set[1].type"},
+		}, {
+			claim:  "an equal list of an item that is new is no counterpart",
+			object: `{spec: {groups: [{id: 2, lists: [[{name: a, type: A}]]}]}}`,
+			old:    `{spec: {groups: [{id: 1, lists: [[{name: a, type: A}]]}]}}`,
+			want:   []string{"spec.groups[0].lists[0][0].type"},
+		}, {
+			claim:  "a discriminator of a wrong type, with members as they were",
+			object: `{spec: {image: new, source: {type: 5, git: {}, s3: {}}}}`,
+			old:    `{spec: {image: old, source: {type: 5, git: {}, s3: {}}}}`,
+		}, {
+			claim:  "a discriminator of a wrong type, with another member",
+			object: `{spec: {source: {type: 5, git: {}, s3: {}}}}`,
+			old:    `{spec: {source: {type: 5, git: {}}}}`,
+			want:   []string{"spec.source.type"},
 		}, {
 			claim:  "one union of two in an object",
 			object: `{spec: {two: {x: X1, w: W1}}}`,
