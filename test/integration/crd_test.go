@@ -154,6 +154,16 @@ func specOf(t *testing.T, u *unstructured.Unstructured) string {
 	return strings.TrimSpace(string(text))
 }
 
+// manifestOf returns a CRD as a file that kubectl reads.
+func manifestOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) string {
+	t.Helper()
+	text, err := yaml.Marshal(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // eventually waits for what the server does in its own time.
 func eventually(t *testing.T, what string, condition wait.ConditionWithContextFunc) {
 	t.Helper()

@@ -283,14 +283,7 @@ func TestC2AuthorAndAdministratorDoNotClobberEachOther(t *testing.T) {
 	crd := newCRD(t, replicasGate)
 	crd.APIVersion, crd.Kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 	t.Cleanup(func() { shared.uninstall(t, crd.Name) })
-	manifest := func() string {
-		text, err := yaml.Marshal(crd)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	shared.kubectl(t, manifest(), "apply", "--server-side", "--field-manager=author", "-f", "-")
+	shared.kubectl(t, manifestOf(t, crd), "apply", "--server-side", "--field-manager=author", "-f", "-")
 
 	admin := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ` + crd.Name + `}, ` +
 		`spec: {customFeatureGates: {featureGates: [{name: ReplicasFeatureGate, enabled: true}]}}}`
@@ -312,14 +305,14 @@ func TestC2AuthorAndAdministratorDoNotClobberEachOther(t *testing.T) {
 	}
 
 	crd.Spec.CustomFeatureGates.FeatureGates[0].PreRelease = "beta"
-	shared.kubectl(t, manifest(), "apply", "--server-side", "--field-manager=author", "-f", "-")
+	shared.kubectl(t, manifestOf(t, crd), "apply", "--server-side", "--field-manager=author", "-f", "-")
 	if diff := cmp.Diff("- enabled: true\n  fieldPaths:\n  - .spec.replicas\n  name: ReplicasFeatureGate\n  preRelease: beta", gates()); diff != "" {
 		t.Errorf("after the author's next apply (-want +got):\n%s", diff)
 	}
 
 	// C4: what remains when the author removes the gate is accepted, and warned about.
 	crd.Spec.CustomFeatureGates = nil
-	_, stderr := shared.kubectl(t, manifest(), "apply", "--server-side", "--field-manager=author", "-f", "-")
+	_, stderr := shared.kubectl(t, manifestOf(t, crd), "apply", "--server-side", "--field-manager=author", "-f", "-")
 	if diff := cmp.Diff("- enabled: true\n  name: ReplicasFeatureGate", gates()); diff != "" {
 		t.Errorf("after the author removed the gate (-want +got):\n%s", diff)
 	}
@@ -328,18 +321,14 @@ func TestC2AuthorAndAdministratorDoNotClobberEachOther(t *testing.T) {
 	}
 }
 
-// TestC2ControllersOfCRDsLeaveItsOwners (rule C2): the server's own controllers see a CRD without managedFields, and
-// who owns its gates is the same after they have written its status.
+// TestC2ControllersOfCRDsLeaveItsOwners (rule C2): who owns the gates of a CRD is the same after the server's own
+// controllers have written its status.
 func TestC2ControllersOfCRDsLeaveItsOwners(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, replicasGate)
 	crd.APIVersion, crd.Kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 	t.Cleanup(func() { shared.uninstall(t, crd.Name) })
-	manifest, err := yaml.Marshal(crd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared.kubectl(t, string(manifest), "apply", "--server-side", "--field-manager=author", "-f", "-")
+	shared.kubectl(t, manifestOf(t, crd), "apply", "--server-side", "--field-manager=author", "-f", "-")
 	shared.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd/"+crd.Name)
 
 	got, err := shared.crds.ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), crd.Name, metav1.GetOptions{})

@@ -552,6 +552,10 @@ var unionRejections = []struct {
 		[]string{atType + ".x-kubernetes-unions.fieldMembers[S3].name: FieldValueInvalid"}},
 	{"the discriminator as a member", gitAndS3(`Git: {name: git}, S3: {name: type}`),
 		[]string{atType + ".x-kubernetes-unions.fieldMembers[S3].name: FieldValueInvalid"}},
+	{"the discriminator of another union as a member", inSpec(`required: [type, kind], properties: {
+		type: {type: string, enum: [Git], x-kubernetes-unions: {fieldMembers: {Git: {name: kind}}}},
+		kind: {type: string, enum: [A], x-kubernetes-unions: {fieldMembers: {A: {}}}}}`),
+		[]string{atType + ".x-kubernetes-unions.fieldMembers[Git].name: FieldValueInvalid"}},
 	{"a required member", inSpec(`required: [type, git], properties: {type: ` + gitUnion + `, git: {type: object}}`),
 		[]string{atType + ".x-kubernetes-unions.fieldMembers[Git].name: FieldValueInvalid"}},
 	{"a member with a default", inSpec(`required: [type], properties: {
@@ -722,6 +726,29 @@ func TestU2Warnings(t *testing.T) {
 	wantWarnings(
 		at + `.x-kubernetes-unions.fieldMembers[S3].name: member "bucket" does not match its value "S3"` + byConvention,
 	)
+}
+
+// TestU2AVersionWithoutTheUnionWarns (rule U2), where nothing is converted and a write in it goes round the union.
+func TestU2AVersionWithoutTheUnionWarns(t *testing.T) {
+	t.Parallel()
+	crd := newCRD(t, `{}`)
+	crd.Spec.CustomFeatureGates = nil
+	crd.Spec.Versions[0].Schema.OpenAPIV3Schema = parse[*apiextensionsv1.JSONSchemaProps](t, gitOrS3(`type: string, enum: [Git, S3], `+bothKeys))
+	serve(t, crd, "v2", gitOrS3(`type: string, enum: [Git, S3]`))
+	user := shared.install(t, crd).user
+	want := []string{`spec.versions[1].schema.openAPIV3Schema.properties[spec].properties[type]: ` +
+		`has no x-kubernetes-unions, unlike version "v1": a write in version "v2" goes round the union`}
+	if diff := cmp.Diff(want, user.warnings.take()); diff != "" {
+		t.Errorf("create: warnings (-want +got):\n%s", diff)
+	}
+	patch := []byte(`{"metadata": {"labels": {"a": "b"}}}`)
+	if _, err := user.crds.ApiextensionsV1().CustomResourceDefinitions().
+		Patch(t.Context(), crd.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := user.warnings.take(); got != nil {
+		t.Errorf("a label: warnings %q", got)
+	}
 }
 
 // TestF3WithTheGateOffTheExtensionIsKept (rules F3, F2): it is checked and published, and has no effect.

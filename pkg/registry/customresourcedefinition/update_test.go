@@ -1,0 +1,204 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package customresourcedefinition
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/pkg/endpoints/fieldmanager"
+)
+
+const gates = `{component: c, featureGates: [{name: G, enabled: false, preRelease: alpha, fieldPaths: [.spec.git]}]}`
+
+// crdOf makes a CRD as a client writes it: versions, and customFeatureGates unless that is empty.
+func crdOf(t *testing.T, versions, customFeatureGates string) *apiextensions.CustomResourceDefinition {
+	t.Helper()
+	text := `spec: {group: example.com, versions: ` + versions
+	if customFeatureGates != "" {
+		text += `, customFeatureGates: ` + customFeatureGates
+	}
+	external := testyaml.Parse[*apiextensionsv1.CustomResourceDefinition](t, text+`}`)
+	internal := &apiextensions.CustomResourceDefinition{}
+	err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(external, internal, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return internal
+}
+
+// warnings collects the warnings of a request.
+type warnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// AddWarning implements warning.Recorder.
+func (w *warnings) AddWarning(_, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+// requestOf returns the context of a request, as the storage gets it, and its warnings.
+func requestOf(t *testing.T, verb, subresource string) (context.Context, *warnings) {
+	t.Helper()
+	recorder := &warnings{}
+	ctx := warning.WithWarningRecorder(t.Context(), recorder)
+	info := &request.RequestInfo{IsResourceRequest: true, Verb: verb, Subresource: subresource}
+	return WithUpdate(request.WithRequestInfo(ctx, info)), recorder
+}
+
+// versionsOf makes a list of one version, v1, whose discriminator is as given.
+func versionsOf(discriminator string) string {
+	return `[` + version("v1", discriminator) + `]`
+}
+
+func version(name, discriminator string) string {
+	return `{name: ` + name + `, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {
+type: object, required: [type], properties: {type: {` + discriminator + `}, git: {type: object}}}}}}}`
+}
+
+const (
+	plain = `type: string, enum: [Git]`
+	union = plain + `, x-kubernetes-unions: {fieldMembers: {Git: {name: git}}}`
+)
+
+func TestC9AFullUpdateKeepsTheGatesThatItLeavesOut(t *testing.T) {
+	for _, tc := range []struct {
+		claim           string
+		verb            string // update if empty
+		subresource     string
+		old, gates      string // empty for none
+		want            string
+		wantKeptWarning bool
+	}{
+		{claim: "C9: a full update that leaves them out keeps them", old: gates, want: gates, wantKeptWarning: true},
+		{claim: "C9: so does one that has null", old: gates, gates: `null`, want: gates, wantKeptWarning: true},
+		{claim: "C9: so does one of gates without an effect", old: `{component: c}`, want: `{component: c}`, wantKeptWarning: true},
+		{claim: "C9: {} removes them", old: gates, gates: `{}`},
+		{claim: "C9: so does an empty list", old: gates, gates: `{featureGates: []}`},
+		{claim: "C9: {} where there are none stays away", gates: `{}`},
+		{claim: "C9: a component alone removes the gates", old: gates, gates: `{component: c}`, want: `{component: c}`},
+		{claim: "C9: other gates replace them", old: gates, gates: `{featureGates: [{name: H, enabled: true}]}`, want: `{featureGates: [{name: H, enabled: true}]}`},
+		{claim: "C9: the same gates stay without a warning", old: gates, gates: gates, want: gates},
+		{claim: "C9: gates that are new are set", gates: gates, want: gates},
+		{claim: "C9: none stay none"},
+		{claim: "C9: a patch that removes them removes them", verb: "patch", old: gates},
+		{claim: "C9: a patch may set {}", verb: "patch", old: gates, gates: `{}`, want: `{}`},
+		{claim: "C9: a status update is none of our business", subresource: "status", old: gates},
+		{claim: "C9: a create keeps nothing", verb: "create", old: gates},
+	} {
+		t.Run(tc.claim, func(t *testing.T) {
+			if tc.verb == "" {
+				tc.verb = "update"
+			}
+			ctx, recorder := requestOf(t, tc.verb, tc.subresource)
+			oldCRD, newCRD := crdOf(t, versionsOf(plain), tc.old), crdOf(t, versionsOf(plain), tc.gates)
+			persisted := oldCRD.DeepCopy()
+			for range 2 { // in field management and in the strategy
+				KeepLeftOut(ctx, newCRD, oldCRD)
+			}
+			if diff := cmp.Diff(crdOf(t, versionsOf(plain), tc.want), newCRD); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(persisted, oldCRD); diff != "" {
+				t.Errorf("R4: the persisted object changed (-want +got):\n%s", diff)
+			}
+			if got := len(recorder.texts) == 1 && recorder.texts[0] == gatesKept; got != tc.wantKeptWarning {
+				t.Errorf("warnings: %q", recorder.texts)
+			}
+		})
+	}
+}
+
+// TestC9WhatIsKeptIsNotShared (rule R4): what happens to the new object later leaves the persisted one alone.
+func TestC9WhatIsKeptIsNotShared(t *testing.T) {
+	ctx, _ := requestOf(t, "update", "")
+	oldCRD, newCRD := crdOf(t, versionsOf(union), gates), crdOf(t, versionsOf(plain), "")
+	persisted := oldCRD.DeepCopy()
+	KeepLeftOut(ctx, newCRD, oldCRD)
+	newCRD.Spec.CustomFeatureGates.FeatureGates[0].FieldPaths[0] = ".spec.changed"
+	newCRD.Spec.Validation.OpenAPIV3Schema.Properties["changed"] = apiextensions.JSONSchemaProps{}
+	if diff := cmp.Diff(persisted, oldCRD); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// fieldManager notes the object that field management sees.
+type fieldManager struct{ saw runtime.Object }
+
+func (*fieldManager) Apply(_, configuration runtime.Object, _ string, _ bool) (runtime.Object, error) {
+	return configuration, nil
+}
+
+func (m *fieldManager) UpdateNoErrors(_, newObj runtime.Object, _ string) runtime.Object {
+	m.saw = newObj.DeepCopyObject()
+	return newObj
+}
+
+// TestC9FieldManagementSeesWhatIsKept (rules C9, C2): then it leaves the owners of that as they are.
+func TestC9FieldManagementSeesWhatIsKept(t *testing.T) {
+	for _, tc := range []struct{ claim, verb, gates, versions, wantGates, wantVersions string }{
+		{"C9: what is left out is there", "update", "", versionsOf(plain), gates, versionsOf(union)},
+		{"C9: what is removed is not", "update", `{}`, versionsOf(union), "", versionsOf(union)},
+		{"C9: a patch says what it removes", "patch", "", versionsOf(plain), "", versionsOf(plain)},
+	} {
+		t.Run(tc.claim, func(t *testing.T) {
+			ctx, _ := requestOf(t, tc.verb, "")
+			manager := &fieldManager{}
+			live, newCRD := crdOf(t, versionsOf(union), gates), crdOf(t, tc.versions, tc.gates)
+			got := fieldmanager.UpdateNoErrors(ctx, manager, live, newCRD, "client")
+			want := crdOf(t, tc.wantVersions, tc.wantGates)
+			if diff := cmp.Diff(runtime.Object(want), manager.saw); diff != "" {
+				t.Errorf("field management (-want +got):\n%s", diff)
+			}
+			KeepLeftOut(ctx, got.(*apiextensions.CustomResourceDefinition), live)
+			if diff := cmp.Diff(runtime.Object(want), got); diff != "" {
+				t.Errorf("the strategy (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestC9WithoutARequest (rule R1): the storage may be called without one.
+func TestC9WithoutARequest(t *testing.T) {
+	ctx := WithUpdate(t.Context())
+	oldCRD, newCRD := crdOf(t, versionsOf(union), gates), crdOf(t, versionsOf(plain), "")
+	KeepLeftOut(ctx, newCRD, oldCRD)
+	if newCRD.Spec.CustomFeatureGates != nil {
+		t.Error("what is no full update keeps customFeatureGates")
+	}
+
+	put, _ := requestOf(t, "update", "")
+	m := &fieldManager{}
+	fieldmanager.UpdateNoErrors(put, m, &apiextensions.CustomResourceDefinitionList{}, &apiextensions.CustomResourceDefinitionList{}, "client")
+	if m.saw == nil {
+		t.Error("objects of another type stop field management")
+	}
+}
+
+func TestC9IsEmpty(t *testing.T) {
+	component := ""
+	for want, list := range map[bool][]*fairlead.CustomResourceDefinitionFeatureGates{
+		true:  {{}, {FeatureGates: []fairlead.CustomResourceDefinitionFeatureGate{}}},
+		false: {nil, {Component: &component}, {FeatureGates: make([]fairlead.CustomResourceDefinitionFeatureGate, 1)}},
+	} {
+		for _, gates := range list {
+			if isEmpty(gates) != want {
+				t.Errorf("C9: isEmpty(%v) = %v", gates, !want)
+			}
+		}
+	}
+}
