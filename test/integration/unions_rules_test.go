@@ -62,6 +62,7 @@ func TestU7OverStoredInvalidObjects(t *testing.T) {
 	i.store(t, i.crd, "repaired", `{spec: {source: {type: Git, git: {}, s3: {}}, atomic: [{git: {}}]}}`)
 	i.store(t, i.crd, "ratcheted", `{spec: {source: {type: Git, git: {}, s3: {}}, listMap: [{name: a, git: {}}, {name: b}]}}`)
 	i.store(t, i.crd, "scaled", `{spec: {source: {git: {}}, replicas: 1}}`)
+	i.store(t, i.crd, "listed", `{spec: {image: a, atomic: [{type: S3, git: {}}, {type: None}]}}`)
 	i.store(t, i.crd, "status", `{spec: {replicas: 1}, status: {source: {git: {}}}}`)
 	i.store(t, i.narrowed, "narrowed", `{spec: {source: {type: None}}}`)
 
@@ -76,6 +77,7 @@ func TestU7OverStoredInvalidObjects(t *testing.T) {
 
 	i.server.restart(t, options{featureGates: allGates})
 	t.Run("ratcheting", i.ratcheting)
+	t.Run("ratcheting of lists", i.ratchetingOfLists)
 	if err := i.narrowedObject(t).merge("m", `{image: i}`); err != nil {
 		t.Errorf("U7: a value that did not change is not forgiven: %v", err)
 	}
@@ -87,19 +89,48 @@ func (i *storedInvalid) narrowedObject(t *testing.T) object {
 	return object{subject{T: t, crd: i.narrowed, client: i.server.customResources(i.narrowed)}, "narrowed"}
 }
 
-// annotate is a write that touches no union.
+// annotate is a write that changes nothing but metadata.
 func (o object) annotate(value string) error {
 	patch := fmt.Sprintf(`{"metadata": {"annotations": {"touched": %q}}}`, value)
 	_, err := o.client.Patch(o.Context(), o.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	return err
 }
 
-// everyWriteMustPass: without ratcheting the object can be read, but each write must make it valid.
+// everyWriteMustPass: without ratcheting the object can be read, but each write must make it valid, unless it changes
+// nothing but metadata.
 func (i *storedInvalid) everyWriteMustPass(t *testing.T) {
 	o := i.object(t, "plain")
 	o.isNow(`{source: {type: Git, git: {}, s3: {}}}`)
-	o.refused(o.annotate("1"), forbiddenS3)
 	o.refused(o.merge("m", `{image: i}`), forbiddenS3)
+	o.metadataCanBeWritten()
+	labeled := cronTab(t, o.crd, o.name, `{}`)
+	delete(labeled.Object, "spec")
+	labeled.SetLabels(map[string]string{"applied": "true"})
+	if _, err := o.client.Apply(t.Context(), o.name, labeled, metav1.ApplyOptions{FieldManager: "m"}); err != nil {
+		t.Errorf("U7: label by apply: %v", err)
+	}
+	o.refused(o.merge("m", `{image: i}`), forbiddenS3)
+}
+
+// metadataCanBeWritten tries annotations, finalizers and labels, by PUT and patches.
+func (o object) metadataCanBeWritten() {
+	o.Helper()
+	if err := o.annotate("1"); err != nil {
+		o.Errorf("U7: annotation by merge patch: %v", err)
+	}
+	for _, patch := range []string{
+		`[{"op": "add", "path": "/metadata/finalizers", "value": ["example.com/hold"]}]`,
+		`[{"op": "remove", "path": "/metadata/finalizers"}]`,
+	} {
+		if _, err := o.client.Patch(o.Context(), o.name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			o.Errorf("U7: finalizers by JSON patch: %v", err)
+		}
+	}
+	u := o.get(o.name)
+	u.SetLabels(map[string]string{"by": "put"})
+	if _, err := o.client.Update(o.Context(), u, metav1.UpdateOptions{}); err != nil {
+		o.Errorf("U7: label by PUT: %v", err)
+	}
 }
 
 // finalizersCanBeRemoved, and all else that touches no union, once the object is being deleted.
@@ -163,6 +194,18 @@ func (i *storedInvalid) ratcheting(t *testing.T) {
 		t.Errorf("a switch repairs: %v", err)
 	}
 	o.isNow(`{image: i, source: {name: other, type: S3, s3: {}}, listMap: [{name: b, type: S3}, {name: a, git: {}}]}`)
+}
+
+// ratchetingOfLists forgives the unions of an atomic list that is equal as a whole.
+func (i *storedInvalid) ratchetingOfLists(t *testing.T) {
+	o := i.object(t, "listed")
+	if err := o.merge("m", `{image: b, atomic: [{type: S3, git: {}}, {type: None}]}`); err != nil {
+		t.Errorf("U7: the list is as it was: %v", err)
+	}
+	const forbidden = `spec.atomic[0].git: Forbidden: must not be set when spec.atomic[0].type is "S3"`
+	o.refused(o.merge("m", `{atomic: [{type: S3, git: {}}]}`), forbidden)
+	o.refused(o.merge("m", `{atomic: [{type: S3, git: {}}, {type: S3}]}`), forbidden)
+	o.isNow(`{image: b, atomic: [{type: S3, git: {}}, {type: None}]}`)
 }
 
 // narrow takes a value from the union of source, and waits for it to take effect.

@@ -238,23 +238,6 @@ func TestU4NothingIsEverSet(t *testing.T) {
 	o.isNow(`{source: {type: S3, s3: {bucket: b}}}`)
 }
 
-// TestU4ADefaultedDiscriminatorIsOneLikeAnyOther (rule U4): leaving it out selects the default.
-func TestU4ADefaultedDiscriminatorIsOneLikeAnyOther(t *testing.T) {
-	t.Parallel()
-	crd := newUnionsCRD(t)
-	source := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["source"]
-	discriminator := source.Properties["type"]
-	discriminator.Default = &apiextensionsv1.JSON{Raw: []byte(`"None"`)}
-	source.Properties["type"] = discriminator
-	o := newSubject(t, crd).object(t)
-	o.create(`{source: {type: Git, git: {url: u}}}`)
-	if err := o.merge("m", `{source: {type: null}}`); err != nil {
-		t.Fatal(err)
-	}
-	o.warned(`spec.source.git: cleared: spec.source.type changed from "Git" to "None"`)
-	o.isNow(`{source: {type: None}}`)
-}
-
 // TestU5AtomicListsAreNotMatched (rules U5, U6): their items are new with each write.
 func TestU5AtomicListsAreNotMatched(t *testing.T) {
 	t.Parallel()
