@@ -224,7 +224,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// isSame tells whether two maps are one, by writing into it.
+// isSame reports whether two maps are one, by writing into it.
 func isSame(a, b map[string]any) bool {
 	const key = "is it the same?"
 	a[key] = true
