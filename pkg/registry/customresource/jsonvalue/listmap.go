@@ -30,7 +30,7 @@ func NewListMap(items []any, keys []string) ListMap {
 
 // NewListMapWithDefaults returns a list map in which an item that lacks a key, or has null for it, has the value that
 // defaults gives to that key, if any. It is for items that are not defaulted, such as those of an applied configuration
-// (rules G5, U5). Both the items and the one to look for may lack keys. Nothing is copied.
+// (rules G5, U5). Both the items and the one to look for may lack keys. Defaults are scalars, as keys are. Nothing is copied.
 func NewListMapWithDefaults(items []any, keys []string, defaults map[string]any) ListMap {
 	return ListMap{keys: keys, defaults: defaults, items: items}
 }
@@ -90,8 +90,16 @@ func (l *ListMap) markFound(i int) {
 
 func (l *ListMap) sameKeys(a, b map[string]any) bool {
 	for _, key := range l.keys {
-		av, bv := l.valueOf(a, key), l.valueOf(b, key)
-		if !isScalar(av) || !Equal(av, bv) {
+		if av := a[key]; !isScalar(av) || !Equal(av, b[key]) {
+			return l.defaults != nil && l.sameKeysWithDefaults(a, b)
+		}
+	}
+	return true
+}
+
+func (l *ListMap) sameKeysWithDefaults(a, b map[string]any) bool {
+	for _, key := range l.keys {
+		if av := l.valueOf(a, key); !isScalar(av) || !Equal(av, l.valueOf(b, key)) {
 			return false
 		}
 	}
