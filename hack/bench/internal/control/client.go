@@ -29,7 +29,8 @@ func newClient(url string, credentials *Credentials) *Client {
 	}}
 }
 
-// Do sends a request, with a body of JSON if there is one, and returns the status and the whole answer.
+// Do sends a request, with a body of JSON if there is one, and returns the status and the whole answer. A patch is one by
+// server-side apply.
 func (c *Client) Do(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
 	if err != nil {
@@ -37,7 +38,10 @@ func (c *Client) Do(ctx context.Context, method, path string, body []byte) (int,
 	}
 	request.Header.Set("User-Agent", "bench")
 	request.Header.Set("Accept", "application/json")
-	if body != nil {
+	switch {
+	case method == http.MethodPatch:
+		request.Header.Set("Content-Type", "application/apply-patch+yaml")
+	case body != nil:
 		request.Header.Set("Content-Type", "application/json")
 	}
 	response, err := c.http.Do(request)

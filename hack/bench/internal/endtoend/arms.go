@@ -41,6 +41,8 @@ type arm struct {
 	ours    bool
 	gates   string // the server's feature gates
 	variant route.Variant
+	// applied tells whether server-side apply is measured, too.
+	applied bool
 	// extend adds what is not in the CRD, nil if there is nothing.
 	extend func(b *bench) []manifest
 	// refusesBad tells whether bad objects are refused, and stale what becomes of a stale update.
@@ -55,8 +57,8 @@ const far = 4
 // much two servers differ that do not.
 func arms() []arm {
 	return []arm{
-		{name: Stock, every: 1, stale: kept},
-		{name: Control, every: 1, stale: kept},
+		{name: Stock, every: 1, applied: true, stale: kept},
+		{name: Control, every: 1, applied: true, stale: kept},
 		{name: CEL, every: far, variant: route.Variant{Rules: true}, refusesBad: true, stale: refused},
 		{name: Policies, every: far, extend: policies, refusesBad: true, stale: cleared},
 		{name: Webhooks, every: far, extend: webhooks, refusesBad: true, stale: cleared},
@@ -65,7 +67,7 @@ func arms() []arm {
 		{name: Unions, every: 1, ours: true, gates: allGates, variant: route.Variant{Unions: true}, refusesBad: true, stale: cleared},
 		{
 			name: UnionsGate, every: 1, ours: true, gates: allGates, variant: route.Variant{Unions: true, Gates: true},
-			refusesBad: true, stale: cleared,
+			applied: true, refusesBad: true, stale: cleared,
 		},
 	}
 }

@@ -94,6 +94,13 @@ func TestBodyOfTarget(t *testing.T) {
 	if first, second := string(w.body()), string(w.body()); first != "a7b1c" || second != "a7b2c" {
 		t.Errorf("%s, then %s", first, second)
 	}
+	applied, err := newAppliedTarget("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, second := string(applied.body()), string(applied.body()); first == second || strings.Contains(first, "resourceVersion") {
+		t.Errorf("%s, then %s", first, second)
+	}
 }
 
 func TestExpressionsNameAllMembers(t *testing.T) {

@@ -32,6 +32,7 @@ type worker struct {
 // it once, owners included, with two values in it replaced: making the request takes next to no time.
 type target struct {
 	path            string
+	applied         bool   // by server-side apply, which needs no version
 	head, mid, tail []byte // what is around the two values
 	resourceVersion []byte
 	port            int
@@ -59,6 +60,38 @@ func newWorker(ctx context.Context, s *control.Server, name string) (*worker, er
 	return w, nil
 }
 
+// newApplier creates the objects of a worker that applies them.
+func newApplier(ctx context.Context, s *control.Server) (*worker, error) {
+	w := &worker{}
+	for i := range objectsOfWorker {
+		t, err := newAppliedTarget(fmt.Sprintf("applied-%d", i))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := t.apply(ctx, s); err != nil {
+			return nil, err
+		}
+		w.targets = append(w.targets, t)
+	}
+	return w, nil
+}
+
+// newAppliedTarget returns the target for a configuration, which is the whole object.
+func newAppliedTarget(name string) (*target, error) {
+	object := route.Object(name)
+	route.SetPort(object, portMark)
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{path: route.Resource + "/" + name + "?fieldManager=bench", applied: true}
+	var found bool
+	if t.mid, t.tail, found = bytes.Cut(text, []byte(strconv.Itoa(portMark))); !found {
+		return nil, errors.New("the configuration has no place for what changes")
+	}
+	return t, nil
+}
+
 // newTarget creates an object.
 func newTarget(ctx context.Context, s *control.Server, name string) (*target, error) {
 	object, err := s.JSON(ctx, http.MethodPost, route.Resource, route.Object(name))
@@ -68,7 +101,7 @@ func newTarget(ctx context.Context, s *control.Server, name string) (*target, er
 	metadata := object["metadata"].(map[string]any)
 	version := metadata["resourceVersion"].(string)
 	metadata["resourceVersion"] = versionMark
-	object["spec"].(map[string]any)["parentRefs"].([]any)[0].(map[string]any)["port"] = portMark
+	route.SetPort(object, portMark)
 	text, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
@@ -100,7 +133,22 @@ func (w *worker) update(ctx context.Context, s *control.Server) (time.Duration, 
 	return t.update(ctx, s)
 }
 
+// apply sends the next configuration and returns how long it took.
+func (t *target) apply(ctx context.Context, s *control.Server) (time.Duration, error) {
+	body := t.body()
+	start := time.Now()
+	code, answer, err := s.Do(ctx, http.MethodPatch, t.path, body)
+	took := time.Since(start)
+	if err == nil && code != http.StatusOK && code != http.StatusCreated {
+		err = &control.StatusError{Code: code, Text: string(answer)}
+	}
+	return took, err
+}
+
 func (t *target) update(ctx context.Context, s *control.Server) (time.Duration, error) {
+	if t.applied {
+		return t.apply(ctx, s)
+	}
 	body := t.body()
 	start := time.Now()
 	code, answer, err := s.Do(ctx, http.MethodPut, t.path, body)

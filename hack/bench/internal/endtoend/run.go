@@ -61,6 +61,8 @@ type Result struct {
 	Requests int
 	// Series are by arm and number of workers.
 	Series map[string]map[int]*Series
+	// Applied is what was measured of server-side apply by one worker, by arm.
+	Applied map[string]*Series
 	// Live is the heap after a collection, in the middle of the run, and Peak the most memory that the kernel has seen,
 	// by arm, in bytes.
 	Live, Peak map[string]float64
@@ -75,6 +77,7 @@ type bench struct {
 	arms        []arm
 	servers     []*control.Server
 	workers     []map[int][]*worker // by arm and number
+	appliers    [][]*worker         // by arm, none where apply is not measured
 }
 
 // Run measures all arms.
@@ -107,6 +110,7 @@ func (b *bench) start(ctx context.Context) error {
 	}
 	b.servers = make([]*control.Server, len(b.arms))
 	b.workers = make([]map[int][]*worker, len(b.arms))
+	b.appliers = make([][]*worker, len(b.arms))
 	errs := make([]error, len(b.arms))
 	var group sync.WaitGroup
 	slots := make(chan struct{}, 2)
@@ -161,7 +165,12 @@ func (b *bench) makeWorkers(ctx context.Context, i int) error {
 			b.workers[i][n] = append(b.workers[i][n], w)
 		}
 	}
-	return nil
+	if !b.arms[i].applied {
+		return nil
+	}
+	w, err := newApplier(ctx, b.servers[i])
+	b.appliers[i] = []*worker{w}
+	return err
 }
 
 func (b *bench) stop() {
@@ -180,12 +189,15 @@ func (b *bench) stop() {
 func (b *bench) measure(ctx context.Context) (*Result, error) {
 	r := &Result{
 		Requests: b.config.Requests, Series: map[string]map[int]*Series{},
-		Live: map[string]float64{}, Peak: map[string]float64{},
+		Applied: map[string]*Series{}, Live: map[string]float64{}, Peak: map[string]float64{},
 	}
 	for _, a := range b.arms {
 		r.Series[a.name] = map[int]*Series{}
 		for _, n := range b.config.Workers {
 			r.Series[a.name][n] = &Series{}
+		}
+		if a.applied {
+			r.Applied[a.name] = &Series{}
 		}
 	}
 	for start := time.Now(); r.Rounds < b.config.Rounds || time.Since(start) < b.config.For; r.Rounds++ {
@@ -236,21 +248,37 @@ func (b *bench) round(ctx context.Context, r *Result) error {
 		}
 	}
 	for _, n := range b.config.Workers {
-		for _, v := range visits {
-			if err := v.warmUp(ctx, n); err != nil {
-				return v.wrap(err)
-			}
-		}
-		batch := max(n, b.config.Batch)
-		for turn := range max(1, b.config.Requests/batch) {
-			for _, i := range order(len(visits), r.Rounds+turn) {
-				if err := visits[i].batch(ctx, n, batch); err != nil {
-					return visits[i].wrap(err)
-				}
-			}
+		if err := b.takeTurns(ctx, r.Rounds, visits, func(arm int) []*worker { return b.workers[arm][n] }); err != nil {
+			return err
 		}
 		for _, v := range visits {
 			r.Series[b.arms[v.arm].name][n].add(r.Rounds, v.sum)
+		}
+	}
+	visits = slices.DeleteFunc(visits, func(v *visit) bool { return !b.arms[v.arm].applied })
+	if err := b.takeTurns(ctx, r.Rounds, visits, func(arm int) []*worker { return b.appliers[arm] }); err != nil {
+		return err
+	}
+	for _, v := range visits {
+		r.Applied[b.arms[v.arm].name].add(r.Rounds, v.sum)
+	}
+	return nil
+}
+
+// takeTurns has the arms measured with some of their workers each.
+func (b *bench) takeTurns(ctx context.Context, round int, visits []*visit, workersOf func(arm int) []*worker) error {
+	for _, v := range visits {
+		v.senders = workersOf(v.arm)
+		if err := v.warmUp(ctx); err != nil {
+			return v.wrap(err)
+		}
+	}
+	batch := max(len(visits[0].senders), b.config.Batch) // at least one by each worker
+	for turn := range max(1, b.config.Requests/batch) {
+		for _, i := range order(len(visits), round+turn) {
+			if err := visits[i].batch(ctx, batch); err != nil {
+				return visits[i].wrap(err)
+			}
 		}
 	}
 	return nil
@@ -259,8 +287,9 @@ func (b *bench) round(ctx context.Context, r *Result) error {
 // visit is what happens to an arm in a round.
 type visit struct {
 	*bench
-	arm int
-	sum measurement // of the batches so far
+	arm     int
+	senders []*worker
+	sum     measurement // of the batches so far
 }
 
 func (v *visit) wrap(err error) error { return fmt.Errorf("%s: %w", v.arms[v.arm].name, err) }
@@ -275,10 +304,10 @@ func (v *visit) collect(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// warmUp begins with another number of workers. The collection emptied pools.
-func (v *visit) warmUp(ctx context.Context, workers int) error {
+// warmUp begins with other workers. The collection emptied pools.
+func (v *visit) warmUp(ctx context.Context) error {
 	v.sum = measurement{}
-	_, err := load(ctx, v.servers[v.arm], v.workers[v.arm][workers], v.config.Requests/5)
+	_, err := load(ctx, v.servers[v.arm], v.senders, v.config.Requests/5)
 	return err
 }
 
@@ -319,7 +348,7 @@ func (m *measurement) add(other measurement) {
 }
 
 // batch measures that many requests.
-func (v *visit) batch(ctx context.Context, workers, requests int) error {
+func (v *visit) batch(ctx context.Context, requests int) error {
 	s := v.servers[v.arm]
 	// To read the heap allocates, too; how much is found by reading it twice.
 	first, err := s.Heap(ctx)
@@ -334,7 +363,7 @@ func (v *visit) batch(ctx context.Context, workers, requests int) error {
 	if err != nil {
 		return err
 	}
-	latencies, err := load(ctx, s, v.workers[v.arm][workers], requests)
+	latencies, err := load(ctx, s, v.senders, requests)
 	if err != nil {
 		return err
 	}

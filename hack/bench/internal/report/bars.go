@@ -103,7 +103,7 @@ func growthBars(r *micro.Result) []Bar {
 func endToEndBars(r *endtoend.Result) []Bar {
 	var bars []Bar
 	for _, n := range slices.Sorted(maps.Keys(r.Series[endtoend.Stock])) {
-		c := comparison{r, n}
+		c := comparison{result: r, workers: n}
 		off, unions := endtoend.GatesOff, endtoend.Unions
 		cpu, bytes := c.cpu(off), c.bytes(off)
 		ratioNoise, byteNoise := c.noise()
@@ -129,7 +129,15 @@ func endToEndBars(r *endtoend.Result) []Bar {
 			},
 		)
 	}
-	return bars
+	return append(bars, applyBar(r))
+}
+
+func applyBar(r *endtoend.Result) Bar {
+	cpu := comparison{result: r, applied: true}.cpu(endtoend.UnionsGate)
+	return Bar{
+		"ours with unions and 10 gates : stock, CPU of an apply, 1 worker", "at most 1.05",
+		interval(cpu, "%.3f"), isAtMost(cpu, 1.05),
+	}
 }
 
 func workers(n int) string {
@@ -139,13 +147,19 @@ func workers(n int) string {
 	return fmt.Sprintf("%d workers", n)
 }
 
-// comparison compares arms with stock, for a number of workers.
+// comparison compares arms with stock, for updates by a number of workers, or for server-side apply.
 type comparison struct {
 	result  *endtoend.Result
 	workers int
+	applied bool
 }
 
-func (c comparison) series(arm string) *endtoend.Series { return c.result.Series[arm][c.workers] }
+func (c comparison) series(arm string) *endtoend.Series {
+	if c.applied {
+		return c.result.Applied[arm]
+	}
+	return c.result.Series[arm][c.workers]
+}
 
 // stocks returns the mean of what was measured of the two stock servers, for each round of another arm.
 func (c comparison) stocks(of *endtoend.Series, values func(*endtoend.Series) []float64) []float64 {

@@ -27,7 +27,7 @@ func Draw(dir string, r *Results) error {
 	}
 	if r.EndToEnd != nil {
 		for _, n := range slices.Sorted(maps.Keys(r.EndToEnd.Series[endtoend.Stock])) {
-			d.endToEndCharts(comparison{r.EndToEnd, n})
+			d.endToEndCharts(comparison{result: r.EndToEnd, workers: n})
 		}
 	}
 	if r.CRDs != nil {

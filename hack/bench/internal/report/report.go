@@ -109,7 +109,8 @@ median: what drifts from round to round cancels.
   arm has an API server of its own, all over one etcd that does not wait for disks, and shows first that it accepts
   a good object, and refuses a bad one and clears a stale update, or does not. Arms take turns at
   batches of a few requests, in another order each time; those whose cost is plain to see in every fourth round. Each
-  worker has objects of its own. The servers run with GOGC=off and collect before each round, and they keep their
+  worker has objects of its own. Two stock servers and one of ours also have the same object applied, all of it, by
+  one manager. The servers run with GOGC=off and collect before each round, and they keep their
   memory (GODEBUG=madvdontneed=0): the collector takes about half of a server's CPU, in bursts that would hide all else,
   and page faults a tenth, so that real servers use more CPU and less memory than these. CPU is what the kernel counts
   for the server until 10 ms after the last answer, when it has seen the events of its own writes; bytes are the

@@ -13,7 +13,12 @@ import (
 
 // measured returns results in which ours costs as much as stock, but for the factor and the bytes of ours with unions.
 func measured(cpu, bytes, held float64) *Results {
-	e := &endtoend.Result{Rounds: 2, Requests: 10, Series: map[string]map[int]*endtoend.Series{}}
+	e := &endtoend.Result{
+		Rounds: 2, Requests: 10, Series: map[string]map[int]*endtoend.Series{}, Applied: map[string]*endtoend.Series{},
+	}
+	for _, name := range []string{endtoend.Stock, endtoend.Control, endtoend.UnionsGate} {
+		e.Applied[name] = &endtoend.Series{Rounds: []int{0, 1}, CPU: []float64{1, 2}, Bytes: []float64{1e6, 2e6}, P50: []float64{1, 1}}
+	}
 	for _, name := range endtoend.Names() {
 		s := &endtoend.Series{Rounds: []int{0, 1}, CPU: []float64{1, 2}, Bytes: []float64{1e6, 2e6}, P50: []float64{1, 1}, P99: []float64{1, 1}}
 		if name == endtoend.Unions {
@@ -48,6 +53,11 @@ func TestBars(t *testing.T) {
 	if len(got) != 3 {
 		t.Errorf("missed: %q", got)
 	}
+	r := measured(1, 0, 0)
+	r.EndToEnd.Applied[endtoend.UnionsGate].CPU = []float64{1.06, 2.12}
+	if got := missed(r); len(got) != 1 || !strings.Contains(got[0], "CPU of an apply") {
+		t.Errorf("missed: %q", got)
+	}
 }
 
 func TestNoiseIsWhatTheControlShows(t *testing.T) {
@@ -72,7 +82,7 @@ func TestWriteAndDraw(t *testing.T) {
 	if err := Write(&out, r); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range append([]string{"# What fairlead costs", "5 of 5 pass", "1 worker", "10 CRDs", endtoend.UnionsGate}, r.Charts...) {
+	for _, want := range append([]string{"# What fairlead costs", "6 of 6 pass", "1 worker", "10 CRDs", endtoend.UnionsGate}, r.Charts...) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in the report", want)
 		}

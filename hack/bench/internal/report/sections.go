@@ -76,22 +76,28 @@ func (w *writer) endToEnd(r *endtoend.Result) {
 	w.printf("## End to end: %d rounds of %d requests\n\n", r.Rounds, r.Requests)
 	for _, n := range slices.Sorted(maps.Keys(r.Series[endtoend.Stock])) {
 		w.printf("### %s\n\n", workers(n))
-		c := comparison{r, n}
-		var rows [][]string
-		for _, name := range endtoend.Names() {
-			rows = append(rows, c.row(name))
-		}
-		w.table([]string{
-			"arm", "p50 ms", "p99 ms", "requests/s", "CPU ms", "CPU : stock", "KiB allocated", "− stock, KiB", "allocations",
-			"client CPU ms",
-		}, rows)
+		w.arms(comparison{result: r, workers: n}, endtoend.Names())
 	}
+	w.printf("### Server-side apply, 1 worker\n\n")
+	w.arms(comparison{result: r, applied: true}, slices.DeleteFunc(endtoend.Names(), func(name string) bool { return r.Applied[name] == nil }))
 	w.printf("### Memory, with the collector off during batches\n\n")
 	var rows [][]string
 	for _, name := range endtoend.Names() {
 		rows = append(rows, []string{name, fmt.Sprintf("%.1f", r.Live[name]/mib), fmt.Sprintf("%.0f", r.Peak[name]/mib)})
 	}
 	w.table([]string{"arm", "live heap MiB", "peak RSS MiB"}, rows)
+}
+
+// arms has a row for each arm.
+func (w *writer) arms(c comparison, names []string) {
+	var rows [][]string
+	for _, name := range names {
+		rows = append(rows, c.row(name))
+	}
+	w.table([]string{
+		"arm", "p50 ms", "p99 ms", "requests/s", "CPU ms", "CPU : stock", "KiB allocated", "− stock, KiB", "allocations",
+		"client CPU ms",
+	}, rows)
 }
 
 func (c comparison) row(name string) []string {

@@ -61,6 +61,11 @@ func Switch(object map[string]any) {
 // HasStaleMember tells whether the member that Switch leaves is still there.
 func HasStaleMember(object map[string]any) bool { return Filter(object, 1, 1)["requestMirror"] != nil }
 
+// SetPort changes the port of the gateway that the route is for.
+func SetPort(object map[string]any, port int) {
+	object["spec"].(map[string]any)["parentRefs"].([]any)[0].(map[string]any)["port"] = port
+}
+
 // SetGated sets a field that a gate of the CRD guards.
 func SetGated(object map[string]any) {
 	Filter(object, 1, 0)["urlRewrite"].(map[string]any)["hostname"] = "gated"
