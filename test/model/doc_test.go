@@ -7,6 +7,7 @@
 //
 //	go test ./test/model/ -run TestModel -seed 7 -sequences 20000
 //
-// runs more sequences. A sequence that fails is printed as steps in YAML, in the form of the named cases
-// (cases_test.go): a finding becomes a case by copying it there.
+// runs more sequences, -shown 5 shows more findings, and -replay FILE tells what every step of a printed one does. A
+// sequence that fails is made smaller and printed as steps in YAML, in the form of the named cases (cases_test.go): a
+// finding becomes a case by copying it there.
 package model

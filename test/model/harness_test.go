@@ -27,6 +27,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/controller/establish"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -113,7 +114,7 @@ func newServer(tb testing.TB) *server {
 	informer := informers.NewSharedInformerFactory(fake.NewSimpleClientset(), 0).Apiextensions().V1().CustomResourceDefinitions()
 	noConfig := func(r webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver { return r }
 	crdHandler, err := apiserver.NewCustomResourceDefinitionHandler(
-		nil, nil, informer, http.NotFoundHandler(), restOptions(), noAdmission{}, &establish.EstablishingController{},
+		nil, nil, informer, http.NotFoundHandler(), restOptions{}, noAdmission{}, &establish.EstablishingController{},
 		nil, noConfig, 1, allowAll{}, time.Minute, time.Minute, map[string]*spec.Schema{}, 3<<20)
 	if err != nil {
 		tb.Fatal(err)
@@ -149,13 +150,14 @@ func (allowAll) Authorize(context.Context, authorizer.Attributes) (authorizer.De
 }
 
 // restOptions has every custom resource stored through etcdClient, without a watch cache.
-func restOptions() generic.RESTOptions {
+type restOptions struct{}
+
+// GetRESTOptions returns a configuration of its own to every caller, since the handler puts its codec into it.
+func (restOptions) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
 	config := storagebackend.NewDefaultConfig("/model", unstructured.UnstructuredJSONScheme)
 	return generic.RESTOptions{
-		StorageConfig:  config.ForResource(apiextensionsv1.Resource("any")),
-		Decorator:      newStorage,
-		ResourcePrefix: "objects",
-	}
+		StorageConfig: config.ForResource(resource), Decorator: newStorage, ResourcePrefix: "objects",
+	}, nil
 }
 
 // newStorage is a generic.StorageDecorator.

@@ -94,3 +94,20 @@ func settled(object map[string]any) map[string]any {
 	u.SetManagedFields(entries)
 	return u.Object
 }
+
+// isRewritten reports whether a request wrote an object. What only changed the order of managedFields does not count:
+// upstream sorts them by time, so that a request without effect changes the order when it comes a second later.
+func isRewritten(before, after map[string]any) bool {
+	if resourceVersion(before) == resourceVersion(after) {
+		return false
+	}
+	return slices.Equal(entryOrder(before), entryOrder(after)) || !equal(settled(before), settled(after))
+}
+
+func entryOrder(object map[string]any) []string {
+	var out []string
+	for _, entry := range (&unstructured.Unstructured{Object: object}).GetManagedFields() {
+		out = append(out, entry.Manager+" "+string(entry.Operation)+" "+entry.Subresource+" "+entry.APIVersion)
+	}
+	return out
+}

@@ -101,7 +101,11 @@ func (t *transition) expectation(g guard) *expectation {
 	}
 	for _, object := range []map[string]any{t.asked, t.config} {
 		for _, p := range find(object, t.Schema, g.path) {
-			if _, ok := at(t.before, t.Schema, p); !ok && !deselected(t.after, t.Schema, p) {
+			switch _, ok := at(t.before, t.Schema, p); {
+			case ok:
+			case deselected(t.after, t.Schema, p):
+				want.may(dropped) // unless its union cleared it
+			default:
 				want.must(dropped)
 			}
 		}
