@@ -21,8 +21,9 @@ type transition struct {
 	// before and after are what is persisted, nil if there is no object. They differ only after a write.
 	before, after map[string]any
 	answer        answer
-	// asked is the object that the request asks for, nil for an apply.
-	asked map[string]any
+	// asked is the object that the request asks for, with defaults except for guarded fields; defaulted has all defaults.
+	// Both are nil for an apply.
+	asked, defaulted map[string]any
 	// config is what an apply names, nil for other requests.
 	config map[string]any
 	dryRun bool

@@ -113,7 +113,9 @@ func (m *run) send(s step, dryRun bool) (*transition, error) {
 	t := &transition{
 		resource: m.resource, step: s, guards: m.disabled(m.states), before: m.object, dryRun: dryRun,
 	}
-	t.asked = m.asked(s, m.object, t.guards)
+	sent := m.sent(s, m.object)
+	t.defaulted = m.resource.defaulted(sent)
+	t.asked = m.withoutGuardedDefaults(t.defaulted, sent, t.guards)
 	if s.Do == doApply {
 		t.config = decode[map[string]any](encode(m.part(s, s.Body, nil)))
 	}

@@ -101,9 +101,9 @@ func (s step) whole(metadata any) map[string]any {
 	return out
 }
 
-// asked returns the object that a request asks for, with the defaults that the server fills in but those of guarded
-// fields, or nil for an apply. The part that the endpoint does not write is as before.
-func (r *resource) asked(s step, before map[string]any, guards map[string]guard) map[string]any {
+// sent returns the object that a request asks for, before the server fills in defaults, or nil for an apply. The part
+// that the endpoint does not write is as before.
+func (r *resource) sent(s step, before map[string]any) map[string]any {
 	var sent map[string]any
 	switch s.Do {
 	case doCreate, doUpdate:
@@ -115,18 +115,37 @@ func (r *resource) asked(s step, before map[string]any, guards map[string]guard)
 	default:
 		return nil
 	}
-	sent = decode[map[string]any](encode(r.part(s, sent, before)))
-	defaulted := decode[map[string]any](encode(sent))
-	structuraldefaulting.Default(defaulted, r.structural)
-	var notSent []place
+	return decode[map[string]any](encode(r.part(s, sent, before)))
+}
+
+// defaulted returns a copy of an object with all defaults of the schema.
+func (r *resource) defaulted(object map[string]any) map[string]any {
+	if object == nil {
+		return nil
+	}
+	out := decode[map[string]any](encode(object))
+	structuraldefaulting.Default(out, r.structural)
+	return out
+}
+
+// withoutGuardedDefaults returns the defaulted object with guarded fields as they were sent (rule G8).
+func (r *resource) withoutGuardedDefaults(defaulted, sent map[string]any, guards map[string]guard) map[string]any {
+	if sent == nil {
+		return nil
+	}
+	out := decode[map[string]any](encode(defaulted))
 	for _, guard := range guards {
-		for _, p := range find(defaulted, r.Schema, guard.path) {
-			if _, ok := at(sent, r.Schema, p); !ok {
-				notSent = append(notSent, p)
+		for _, p := range find(out, r.Schema, guard.path) {
+			parent, _ := at(out, r.Schema, p.parent())
+			name := strings.TrimPrefix(p[len(p)-1], "f:")
+			if value, ok := at(sent, r.Schema, p); ok {
+				parent.(map[string]any)[name] = value
+			} else {
+				delete(parent.(map[string]any), name)
 			}
 		}
 	}
-	return without(defaulted, r.Schema, notSent)
+	return out
 }
 
 // part returns what an endpoint writes of an object, and the rest of other.

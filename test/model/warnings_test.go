@@ -94,9 +94,7 @@ func (t *transition) expectation(g guard) *expectation {
 		case t.config != nil:
 			t.expectOfApply(want, p)
 		default:
-			if value, ok := at(t.asked, t.Schema, p); !ok || !equal(value, t.valueBefore(p)) {
-				want.must(kept)
-			}
+			t.expectOfUpdate(want, p)
 		}
 	}
 	for _, object := range []map[string]any{t.asked, t.config} {
@@ -111,6 +109,19 @@ func (t *transition) expectation(g guard) *expectation {
 		}
 	}
 	return want
+}
+
+// expectOfUpdate adds what must be said of a field that an update or a patch left as it is.
+func (t *transition) expectOfUpdate(want *expectation, p place) {
+	value, sent := at(t.asked, t.Schema, p)
+	defaulted, _ := at(t.defaulted, t.Schema, p)
+	switch {
+	case sent && equal(value, t.valueBefore(p)):
+	case sent && equal(defaulted, t.valueBefore(p)):
+		want.may(kept) // it differs by defaults inside of it
+	default:
+		want.must(kept)
+	}
 }
 
 // expectOfApply adds what must be said of a field that an apply left as it is.
