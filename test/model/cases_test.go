@@ -87,6 +87,36 @@ schema:
             s3: {type: object, properties: {bucket: {type: string}}}
 `
 
+// guardedListCRD guards list maps as a whole, one of which is inside of the other, and an atomic object with a default.
+const guardedListCRD = `
+gates: {Items: [.spec.items], Inner: ['.spec.items[*].inner'], Atomic: [.spec.atomic]}
+schema:
+  type: object
+  properties:
+    spec:
+      type: object
+      properties:
+        atomic: {type: object, x-kubernetes-map-type: atomic, properties: {size: {type: integer, default: 1}}}
+        items:
+          type: array
+          x-kubernetes-list-type: map
+          x-kubernetes-list-map-keys: [name, proto]
+          items:
+            type: object
+            required: [name]
+            properties:
+              name: {type: string}
+              proto: {type: string, default: TCP}
+              inner:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name, proto]
+                items:
+                  type: object
+                  required: [name]
+                  properties: {name: {type: string}, proto: {type: string, default: TCP}}
+`
+
 // offResyncOn is a story of one applier whose manifest stays the same while a gate is off.
 func offResyncOn(name, crd, gate, config string, owned ...string) story {
 	apply := "- {do: apply, by: a, body: " + config + "}\n"
@@ -234,6 +264,50 @@ var stories = []story{
 - {do: merge, by: u, body: {spec: {source: {type: Git, git: {ref: r}}}}}`,
 		want:     `{spec: {source: {type: Git, git: {ref: r}}}}`,
 		warnings: []string{`spec.source.s3: cleared: spec.source.type changed from "S3" to "Git"`},
+	},
+	{
+		name: "G6: what is all disabled writes nothing to an object without managedFields",
+		crd:  replicasCRD,
+		steps: `
+- {do: apply, by: a}
+- {do: flip, gates: {Replicas: false}}
+- {do: merge, by: u, body: {spec: {}}}
+- {do: merge, by: u, body: {spec: {replicas: 3}}}`,
+		want: `{spec: {}}`, owners: map[string][]string{},
+		warnings: []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`},
+	},
+	offResyncOn("G7.2: an item of a guarded list keeps its owner", guardedListCRD, "Items",
+		`{spec: {items: [{name: x, proto: TCP}]}}`,
+		`f:spec/f:items/k:{"name":"x","proto":"TCP"}`, `f:spec/f:items/k:{"name":"x","proto":"TCP"}/f:name`,
+		`f:spec/f:items/k:{"name":"x","proto":"TCP"}/f:proto`),
+	{
+		name: "G7.2: an item that leaves a key to its default keeps its owner in a guarded list",
+		crd:  guardedListCRD,
+		steps: `
+- {do: apply, by: a, body: {spec: {items: [{name: x}]}}}
+- {do: off and on, gates: {Items: false}}`,
+		want: `{spec: {items: [{name: x, proto: TCP}]}}`,
+		owners: map[string][]string{"a Apply  ": {
+			`f:spec/f:items/k:{"name":"x","proto":"TCP"}`, `f:spec/f:items/k:{"name":"x","proto":"TCP"}/f:name`,
+		}},
+	},
+	{
+		name: "G7.4: a list that is dropped from a new item leaves no owners of its items",
+		crd:  guardedListCRD,
+		steps: `
+- {do: apply, by: a, body: {spec: {}}}
+- {do: flip, gates: {Inner: false}}
+- {do: update, by: u, body: {spec: {items: [{name: x, inner: [{name: y}]}]}}}`,
+		want:     `{spec: {items: [{name: x, proto: TCP}]}}`,
+		warnings: []string{`.spec.items[*].inner: dropped: feature gate "Inner" is disabled`},
+	},
+	{
+		name: "G4: a default inside of a guarded field draws no warning when it is applied again",
+		crd:  guardedListCRD,
+		steps: `
+- {do: apply, by: a, body: {spec: {atomic: {}}}}
+- {do: off and on, gates: {Atomic: false}}`,
+		want: `{spec: {atomic: {size: 1}}}`, owners: map[string][]string{"a Apply  ": {"f:spec/f:atomic"}},
 	},
 	{
 		name: "U4.3: a client that does not know the discriminator is refused",

@@ -3,7 +3,10 @@
 
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // checkOwnersOfGuarded is rules G7.1 and G7.2 for persisted fields whose gates are disabled: who owned them owns them
 // still, and nobody else does, except for the applier.
@@ -31,14 +34,14 @@ func (t *transition) checkOwner(entry string, before, after fieldSet, p place) e
 		if len(lost) > 0 {
 			return fmt.Errorf("G7.2: %q owned %v and does no more", entry, lost.texts())
 		}
-		if len(won) > 0 {
+		if len(won) > 0 && !strings.HasPrefix(entry, "before-first-apply ") { // which upstream makes of all that is there
 			return fmt.Errorf("G7.1: %q became owner of %v", entry, won.texts())
 		}
 		return nil
 	}
 	for _, field := range won {
 		old, _ := at(t.before, t.Schema, field)
-		if value, named := at(t.config, t.Schema, field); !named || !equal(value, old) {
+		if value, named := at(t.config, t.Schema, field); !named || !equal(value, old) && !isEmpty(value) {
 			return fmt.Errorf("G7.1: the applier became owner of %s, which it does not name with the persisted value", field)
 		}
 	}

@@ -62,11 +62,11 @@ func candidates(s sequence) []sequence {
 	return out
 }
 
-// fields returns the places of the fields of an object, outer ones first.
+// fields returns the places of the fields of an object, outer ones first, without the keys of list maps.
 func fields(value any, s *schemaProps) []place {
 	var out []place
 	for _, c := range children(value, s) {
-		if c.element[:2] == "f:" {
+		if c.element[:2] == "f:" && c.element != "f:key" && c.element != "f:port" {
 			out = append(out, place{c.element})
 		}
 		for _, rest := range fields(c.value, c.schema) {
