@@ -70,16 +70,20 @@ func newResource(d declaration) (*resource, error) {
 	if r.structural, err = structuralschema.NewStructural(schema.OpenAPIV3Schema); err != nil {
 		return nil, err
 	}
-	for name, texts := range d.Gates {
+	return r, r.parsePaths()
+}
+
+func (r *resource) parsePaths() error {
+	for name, texts := range r.Gates {
 		for _, text := range texts {
 			path, err := fieldpath.Parse(text)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			r.paths[name] = append(r.paths[name], path)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 func newCRD(d declaration) *apiextensionsv1.CustomResourceDefinition {

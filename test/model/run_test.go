@@ -199,10 +199,7 @@ func (m *run) offAndOn(gates states) error {
 		return err
 	}
 	before, conflictsBefore := m.object, m.probe(gates)
-	if err := m.flip(off); err != nil {
-		return err
-	}
-	if err := m.resync(appliers); err != nil {
+	if err := m.resyncWhile(off, appliers); err != nil {
 		return fmt.Errorf("%w (gates off)", err)
 	}
 	if err := m.flip(on); err != nil {
@@ -211,7 +208,7 @@ func (m *run) offAndOn(gates states) error {
 	if now := m.probe(gates); !slices.Equal(conflictsBefore, now) {
 		return fmt.Errorf("G7.2: conflicts before %q, after off and on %q", conflictsBefore, now)
 	}
-	if err := m.resync(appliers); err != nil {
+	if err := m.resyncWhile(on, appliers); err != nil {
 		return fmt.Errorf("%w (gates on again)", err)
 	}
 	if !equal(settled(before), settled(m.object)) {
@@ -248,6 +245,14 @@ func (m *run) settle() (map[string]quietApply, error) {
 type quietApply struct {
 	step     step
 	warnings []string
+}
+
+// resyncWhile sends applies that must have no effect while gates are in these states.
+func (m *run) resyncWhile(gates states, quiet map[string]quietApply) error {
+	if err := m.flip(gates); err != nil {
+		return err
+	}
+	return m.resync(quiet)
 }
 
 // resync sends applies that must have no effect and draw no other warnings than before.
