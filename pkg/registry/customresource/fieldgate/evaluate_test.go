@@ -242,12 +242,36 @@ func TestEvaluate(t *testing.T) {
 
 		// Parents.
 		{
-			name: "G4: a removed ancestor takes the guarded field with it, without a warning", enabled: []string{"Foo"},
+			name: "G4, G10: a removed ancestor takes the guarded field with it, and the client is told", enabled: []string{"Foo"},
 			old: `spec: {image: a, foo: {qux: 1}}`, obj: `spec: {image: a}`,
+			warnings: []string{`.spec.foo.qux: removed with .spec.foo: feature gate "Qux" is disabled`},
 		},
 		{
 			name: "G4: a null ancestor counts as removed", enabled: []string{"Foo"},
 			old: `spec: {foo: {qux: 1}}`, obj: `spec: {foo: null}`,
+			warnings: []string{`.spec.foo.qux: removed with .spec.foo: feature gate "Qux" is disabled`},
+		},
+		{
+			name: "G4: an ancestor of another type counts as removed", enabled: []string{"Foo"},
+			old: `spec: {foo: {qux: 1}}`, obj: `spec: {foo: [{qux: 1}]}`,
+			warnings: []string{`.spec.foo.qux: removed with .spec.foo: feature gate "Qux" is disabled`},
+		},
+		{
+			name: "G4, G10: the ancestor that is named is the farthest that was removed", enabled: []string{"Foo"},
+			old: `spec: {replicas: 3, foo: {qux: 1}}`, obj: `status: {}`,
+			warnings: []string{
+				`.spec.replicas: removed with .spec: feature gate "Replicas" is disabled`,
+				`.spec.foo.qux: removed with .spec: feature gate "Qux" is disabled`,
+			},
+		},
+		{
+			name: "G4, C8: below a removed disabled field no other gate is looked at",
+			old:  `spec: {foo: {qux: 1}}`, obj: `spec: null`,
+			warnings: []string{`.spec.foo: removed with .spec: feature gate "Foo" is disabled`},
+		},
+		{
+			name: "G4, G10: nothing is said of a guarded field that was not set", enabled: []string{"Foo"},
+			old: `spec: {foo: {baz: 1, qux: null}, replicas: null}`, obj: `status: {}`,
 		},
 		{
 			name: "G4: an emptied ancestor is still there, and keeps the field", enabled: []string{"Foo"},
@@ -255,17 +279,39 @@ func TestEvaluate(t *testing.T) {
 			warnings: []string{`.spec.foo.qux: not updated: feature gate "Qux" is disabled`},
 		},
 
-		// Server-side apply: the merged object lacks what the manager does not own any more.
+		// Server-side apply: the object is what field management made of the settled configuration.
 		{
-			name: "G10: an applied value that is the persisted one is no attempt to change it, though it was pruned",
+			name: "G4, G10: an applied value that is the persisted one is no attempt to change it",
 			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {replicas: 3}`,
-			obj: `spec: {image: a}`, want: `spec: {image: a, replicas: 3}`,
+			obj: `spec: {image: a, replicas: 3}`,
 		},
 		{
-			name: "G10: an applied value that differs is one",
+			name: "G10: an applied value that differs is one, though field management saw the persisted value",
 			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {replicas: 5}`,
-			obj: `spec: {image: a}`, want: `spec: {image: a, replicas: 3}`,
+			obj:      `spec: {image: a, replicas: 3}`,
 			warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
+		},
+		{
+			name: "G10: an applied null is an attempt to remove the field",
+			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {replicas: null}`,
+			obj:      `spec: {image: a, replicas: 3}`,
+			warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
+		},
+		{
+			name: "G10: an applied value that is not persisted is dropped, though field management did not see it",
+			old:  `spec: {image: a}`, applied: `spec: {replicas: 5}`,
+			obj:      `spec: {image: a}`,
+			warnings: []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`},
+		},
+		{
+			name:    "G10: the same where apply creates the object",
+			applied: `spec: {image: a, replicas: 5}`, obj: `spec: {image: a}`,
+			warnings: []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`},
+		},
+		{
+			name: "G10: what a manager does not name draws no warning, whoever applied it",
+			old:  `spec: {image: a, replicas: 3, pools: {x: {size: 1}}}`, applied: `spec: {image: b, pools: {x: {}}}`,
+			obj: `spec: {image: b, replicas: 3, pools: {x: {size: 1}}}`,
 		},
 		{
 			name: "G10: leaving out what was applied before is an attempt to remove it",
@@ -276,13 +322,30 @@ func TestEvaluate(t *testing.T) {
 		{
 			name: "G10: applying a part of a persisted object confirms it",
 			old:  `spec: {foo: {baz: 1, qux: 2}}`, applied: `spec: {foo: {baz: 1}}`,
-			obj: `spec: {foo: {qux: 2}}`, want: `spec: {foo: {baz: 1, qux: 2}}`,
+			obj: `spec: {foo: {baz: 1, qux: 2}}`,
+		},
+		{
+			name: "G10: applying a part of a persisted object with another value in it does not",
+			old:  `spec: {foo: {baz: 1, qux: 2}}`, applied: `spec: {foo: {baz: 5}}`,
+			obj:      `spec: {foo: {baz: 1, qux: 2}}`,
+			warnings: []string{`.spec.foo: not updated: feature gate "Foo" is disabled`},
+		},
+		{
+			name: "G10: nor does a field more than is persisted",
+			old:  `spec: {foo: {baz: 1}}`, applied: `spec: {foo: {baz: 1, qux: 2}}`,
+			obj:      `spec: {foo: {baz: 1}}`,
+			warnings: []string{`.spec.foo: not updated: feature gate "Foo" is disabled`},
 		},
 		{
 			name: "G5, G10: applied items are matched by their keys",
 			old:  `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`, applied: `spec: {containers: [{name: b, port: 1, size: 2}, {name: a, port: 1, size: 1}]}`,
-			obj:  `spec: {containers: [{name: a, port: 1}, {name: b, port: 1}]}`,
-			want: `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`,
+			obj: `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`,
+		},
+		{
+			name: "G5, G10: of two applied items one is changed and one is new",
+			old:  `spec: {containers: [{name: a, port: 1, size: 1}]}`, applied: `spec: {containers: [{name: b, port: 1, size: 2}, {name: a, port: 1, size: 2}]}`,
+			obj:      `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1}]}`,
+			warnings: []string{`.spec.containers[*].size: not updated: feature gate "Size" is disabled`},
 		},
 
 		// List maps and maps.
@@ -308,14 +371,53 @@ func TestEvaluate(t *testing.T) {
 			name: "G5: an item that the request removes goes with its guarded fields",
 			old:  `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`,
 			obj:  `spec: {containers: [{name: b, port: 1, size: 2}]}`,
+			warnings: []string{
+				`.spec.containers[*].size: removed with an item of .spec.containers: feature gate "Size" is disabled`,
+			},
 		},
 		{
-			name: "G5: maps are matched by key",
+			name: "G5, G10: a list that the request removes is named, not its items",
+			old:  `spec: {containers: [{name: a, port: 1, size: 1}]}`,
+			obj:  `spec: {image: a}`,
+			warnings: []string{
+				`.spec.containers[*].size: removed with .spec.containers: feature gate "Size" is disabled`,
+			},
+		},
+		{
+			name: "G5, G10: an object of an item that the request removes is named with the path to it",
+			old:  `spec: {containers: [{name: a, port: 1, extra: {a: x}}]}`,
+			obj:  `spec: {containers: [{name: a, port: 1}]}`,
+			warnings: []string{
+				`.spec.containers[*].extra.a: removed with .spec.containers[*].extra: feature gate "ExtraA" is disabled`,
+			},
+		},
+		{
+			name: "G5, G10: of an object and an item that the request removes the item is named",
+			old:  `spec: {containers: [{name: a, port: 1, extra: {a: x}}, {name: b, port: 1, extra: {a: x}}]}`,
+			obj:  `spec: {containers: [{name: a, port: 1}]}`,
+			warnings: []string{
+				`.spec.containers[*].extra.a: removed with an item of .spec.containers: feature gate "ExtraA" is disabled`,
+			},
+		},
+		{
+			name:     "G5, G10: the last item that is left takes its guarded field along",
+			old:      `spec: {containers: [{name: a, port: 1, size: 1}]}`,
+			obj:      `spec: {containers: []}`,
+			warnings: []string{`.spec.containers[*].size: removed with an item of .spec.containers: feature gate "Size" is disabled`},
+		},
+		{
+			name:     "G5, G10: a value of a map that becomes null is removed",
+			old:      `spec: {pools: {x: {size: 1}}}`,
+			obj:      `spec: {pools: {x: null}}`,
+			warnings: []string{`.spec.pools[*].size: removed with an item of .spec.pools: feature gate "Size" is disabled`},
+		},
+		{
+			name: "G5: maps are matched by key; one removed, one kept and one dropped warn as removed (G10)",
 			old:  `spec: {pools: {x: {size: 1}, gone: {size: 2}}}`,
 			obj:  `spec: {pools: {x: {size: 5, image: i}, new: {size: 2, image: j}}}`,
 			want: `spec: {pools: {x: {size: 1, image: i}, new: {image: j}}}`,
 			warnings: []string{
-				`.spec.pools[*].size: not updated: feature gate "Size" is disabled`,
+				`.spec.pools[*].size: removed with an item of .spec.pools: feature gate "Size" is disabled`,
 			},
 		},
 		{
@@ -337,7 +439,8 @@ func TestEvaluate(t *testing.T) {
 				want = testyaml.Object(t, tc.obj)
 			}
 
-			if diff := cmp.Diff(tc.warnings, plan.Evaluate(Write{Object: obj, Old: old, Applied: testyaml.Object(t, tc.applied)}).Warnings()); diff != "" {
+			write := Write{Object: obj, Old: old, Applied: testyaml.Object(t, tc.applied), Schema: testSchema(t)}
+			if diff := cmp.Diff(tc.warnings, plan.Evaluate(write).Warnings()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(want, obj); diff != "" {
@@ -347,9 +450,8 @@ func TestEvaluate(t *testing.T) {
 			if diff := cmp.Diff(untouched, old); diff != "" {
 				t.Errorf("R4: old was modified:\n%s", diff)
 			}
-			plan.Evaluate(Write{Object: obj, Old: old})
-			if diff := cmp.Diff(want, obj); diff != "" {
-				t.Errorf("R4: not idempotent:\n%s", diff)
+			if again := plan.Evaluate(write); again.Asked() != nil {
+				t.Errorf("R4: not idempotent:\n%s", cmp.Diff(want, obj))
 			}
 		})
 	}

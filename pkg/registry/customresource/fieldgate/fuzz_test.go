@@ -23,7 +23,6 @@ import (
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
-	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/validation"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
@@ -89,6 +88,13 @@ properties:
         x-kubernetes-list-map-keys: [name]
         items: {type: object, required: [name], properties: {name: {type: string}}}
       atomic: {type: array, x-kubernetes-list-type: atomic, items: {type: object, properties: {x: {type: integer}}}}
+      tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+      whole:
+        type: object
+        x-kubernetes-map-type: atomic
+        properties:
+          x: {type: integer}
+          foo: {type: object, properties: {x: {type: integer}, image: {type: string}}}
   status:
     type: object
     properties:
@@ -111,13 +117,16 @@ var fuzzPaths = []string{
 	".spec.items[*].ports", ".spec.items[*].ports[*].host",
 	".spec.pools", ".spec.pools[*].size", ".spec.pools[*].nested", ".spec.pools[*].nested[*].x", ".spec.matrix[*][*].x",
 	".spec.free.x", ".spec.free.foo.bar.x", ".spec.freeItems[*].size", ".spec.freeItems[*].extra.x",
-	".spec.atomic", ".status.ready", ".status.conditions", ".status.conditions[*].size", ".status.conditions[*].image",
+	".spec.atomic", ".spec.tags", ".spec.whole", ".spec.whole.x", ".spec.whole.foo.x", ".status.ready", ".status.conditions", ".status.conditions[*].size", ".status.conditions[*].image",
 }
 
 // fuzzListKeys are the list maps of fuzzSchemaYAML, told once more for the reference.
 var fuzzListKeys = map[string][]string{
 	".spec.items": {"name"}, ".spec.items[*].ports": {"port", "protocol"}, ".spec.freeItems": {"name"}, ".status.conditions": {"type"},
 }
+
+// fuzzKeyDefaults are the defaults of their keys.
+var fuzzKeyDefaults = map[string]any{"protocol": "TCP"}
 
 // fuzzNames are what objects are made of beside the names that the schema has; some are the schema's elsewhere.
 var fuzzNames = []string{"x", "name", "port", "protocol", "type", "size", "image", "foo", "bar", "items", "", "unknown"}
@@ -141,8 +150,8 @@ func FuzzEvaluate(f *testing.F) {
 	schema := testyaml.Structural(f, fuzzSchemaYAML)
 	f.Fuzz(func(t *testing.T, gateBytes, objectBytes, oldBytes []byte) {
 		gates, wild := fuzzGates(&source{data: gateBytes})
-		w := fuzzWrite(&source{data: objectBytes}, &source{data: oldBytes}, schema)
-		checkEvaluation(t, gates, wild, schema, w)
+		w := fuzzWrite(&source{data: objectBytes}, &source{data: oldBytes}, Compile(gates, schema), schema)
+		checkEvaluation(t, gates, wild, w)
 	})
 }
 
@@ -157,7 +166,7 @@ func FuzzEvaluateJSON(f *testing.F) {
 			return
 		}
 		gates, wild := fuzzGates(&source{data: gateBytes})
-		checkEvaluation(t, gates, wild, schema, Write{Object: obj, Old: old, Applied: applied})
+		checkEvaluation(t, gates, wild, Write{Object: obj, Old: old, Applied: applied, Schema: schema})
 	})
 }
 
@@ -173,21 +182,22 @@ func fuzzJSON(text string) (map[string]any, bool) {
 // TestEvaluateIsTheReference proves the properties on as many random objects as a normal test run can bear.
 func TestEvaluateIsTheReference(t *testing.T) {
 	schema := testyaml.Structural(t, fuzzSchemaYAML)
-	kepts, drops, deprecations := 0, 0, 0
+	kepts, drops, removals, deprecations := 0, 0, 0, 0
 	for _, data := range randomBytes(3000) {
 		gates, wild := fuzzGates(&source{data: data})
 		third := len(data) / 3
-		w := fuzzWrite(&source{data: data[third:]}, &source{data: data[2*third:]}, schema)
-		warnings := strings.Join(checkEvaluation(t, gates, wild, schema, w), "\n")
+		w := fuzzWrite(&source{data: data[third:]}, &source{data: data[2*third:]}, Compile(gates, schema), schema)
+		warnings := strings.Join(checkEvaluation(t, gates, wild, w), "\n")
 		kepts += count(strings.Contains(warnings, "not updated"))
 		drops += count(strings.Contains(warnings, "dropped"))
+		removals += count(strings.Contains(warnings, "removed with"))
 		deprecations += count(strings.Contains(warnings, "deprecated field"))
 		if t.Failed() {
 			return
 		}
 	}
-	t.Logf("%d objects with kept, %d with dropped and %d with deprecated fields", kepts, drops, deprecations)
-	if min(kepts, drops, deprecations) < 100 {
+	t.Logf("%d objects with kept, %d with dropped, %d with removed and %d with deprecated fields", kepts, drops, removals, deprecations)
+	if min(kepts, drops, removals, deprecations) < 100 {
 		t.Error("the random objects prove too little")
 	}
 }
@@ -221,18 +231,20 @@ func copyWrite(w Write) Write {
 
 // checkEvaluation evaluates a write and proves every property; it returns the warnings, and leaves the object defaced.
 // Wild gates are some that validation rejects: for them it is only claimed that nothing breaks.
-func checkEvaluation(t *testing.T, gates *apiextensions.CustomResourceDefinitionFeatureGates, wild bool, schema *structuralschema.Structural, w Write) []string {
+func checkEvaluation(t *testing.T, gates *apiextensions.CustomResourceDefinitionFeatureGates, wild bool, w Write) []string {
 	t.Helper()
 	request := copyWrite(w)
 	fail := func(claim, diff string) {
 		t.Helper()
-		t.Errorf("%s:\n%s\ngates: %s\nwrite: %s", claim, diff, encodeJSON(gates), encodeJSON(request))
+		t.Errorf("%s:\n%s\ngates: %s\nobject: %s\nold: %s\napplied: %s\nscope: %v", claim, diff,
+			encodeJSON(gates), encodeJSON(request.Object), encodeJSON(request.Old), encodeJSON(request.Applied), request.Scope)
 	}
-	plan := Compile(gates, schema)
+	plan := Compile(gates, w.Schema)
 	result := evaluate(plan, w)
 	warnings := result.Warnings()
-	if result.ChangedObject() == cmp.Equal(request.Object, w.Object) {
-		fail(fmt.Sprintf("G1: ChangedObject says %v", result.ChangedObject()), cmp.Diff(request.Object, w.Object))
+	changed := !cmp.Equal(request.Object, w.Object)
+	if asked := result.Asked(); changed != (asked != nil) || (changed && !cmp.Equal(request.Object, asked)) {
+		fail("G7: Asked is not the object before it was changed", cmp.Diff(request.Object, asked))
 	}
 
 	if !wild {
@@ -260,13 +272,18 @@ func checkEvaluation(t *testing.T, gates *apiextensions.CustomResourceDefinition
 	return warnings
 }
 
-// diffSecond evaluates a write that was evaluated before.
+// diffSecond evaluates a write that was evaluated before. What the request removed, and what its manager named, is told
+// again.
 func diffSecond(plan *Plan, w Write) string {
 	again := copyWrite(w)
-	for _, warning := range evaluate(plan, again).Warnings() {
-		if strings.Contains(warning, "dropped: ") || strings.Contains(warning, "not updated: ") {
+	result := evaluate(plan, again)
+	for _, warning := range result.Warnings() {
+		if w.Applied == nil && (strings.Contains(warning, ": dropped: ") || strings.Contains(warning, ": not updated: ")) {
 			return warning
 		}
+	}
+	if result.Asked() != nil {
+		return "changed"
 	}
 	return cmp.Diff(w.Object, again.Object)
 }
@@ -385,19 +402,38 @@ func wildPath(s *source) string {
 	return b.String()
 }
 
-// fuzzWrite makes a write, one in four of them a server-side apply.
-func fuzzWrite(objectBytes, oldBytes *source, schema *structuralschema.Structural) Write {
-	w := Write{Scope: pick(oldBytes, []scope.Scope{scope.Everything, scope.Everything, scope.ExceptStatus, scope.OnlyStatus})}
-	isApply := oldBytes.next(4) == 1
+// fuzzWrite makes a write, two in five of them a server-side apply. Of these one half has an object that field management
+// would make without pruning, the other half any object.
+func fuzzWrite(objectBytes, oldBytes *source, plan *Plan, schema *structuralschema.Structural) Write {
+	w := Write{
+		Schema: schema,
+		Scope:  pick(oldBytes, []scope.Scope{scope.Everything, scope.Everything, scope.ExceptStatus, scope.OnlyStatus}),
+	}
+	kind := oldBytes.next(5)
 	w.Object, w.Old = fuzzObjects(objectBytes, oldBytes, schema)
-	if isApply {
-		from := pick(oldBytes, []map[string]any{w.Object, w.Old})
-		if from == nil {
-			from = w.Object
-		}
-		w.Applied, _ = edit(objectBytes, runtime.DeepCopyJSON(from)).(map[string]any)
+	if kind > 1 {
+		return w
+	}
+	from := pick(oldBytes, []map[string]any{w.Object, w.Old})
+	if from == nil {
+		from = w.Object
+	}
+	w.Applied, _ = edit(objectBytes, runtime.DeepCopyJSON(from)).(map[string]any)
+	if kind == 1 && w.Applied != nil {
+		w.Object = fuzzMerge(w, plan)
 	}
 	return w
+}
+
+// fuzzMerge returns what field management makes of the settled configuration where it prunes nothing.
+func fuzzMerge(w Write, plan *Plan) map[string]any {
+	old := w.Old
+	if old == nil {
+		old = map[string]any{}
+	}
+	settled, _ := plan.SettleConfiguration(w.Applied, old, w.Schema, w.Scope)
+	merged, _ := refMerge(w.Schema, "", runtime.DeepCopyJSON(old), runtime.DeepCopyJSON(settled)).(map[string]any)
+	return merged
 }
 
 // fuzzObjects makes an object and the persisted one: none, another, or that from which the object was edited.
@@ -576,291 +612,4 @@ func decodeJSON(text string) any {
 		return nil
 	}
 	return out
-}
-
-// The reference implementation: the words of rules C1, C8, G2-G5 and G10, gate by gate, path by path and place by
-// place, without a thought to speed. It shares nothing with the evaluator but the parser of paths.
-
-type refGuard struct {
-	gate *apiextensions.CustomResourceDefinitionFeatureGate
-	text string
-	path fieldpath.Path
-}
-
-// reference returns what becomes of the request, and the warnings in the order of the paths in the CRD.
-func reference(gates *apiextensions.CustomResourceDefinitionFeatureGates, request Write) (map[string]any, []string) {
-	guards := refGuards(gates)
-	result := runtime.DeepCopyJSON(request.Object)
-	effects := make([]string, len(guards))
-	// Whether a deprecated field was used is judged once all disabled ones are settled.
-	for _, enabled := range []bool{false, true} {
-		for i, guard := range guards {
-			if refIsEnabled(guard.gate) == enabled && !refIsBelowDisabled(guard, guards) && refIsInScope(guard, request.Scope) {
-				effects[i] = refApply(guard, request, result)
-			}
-		}
-	}
-	return result, refWarnings(gates, guards, effects)
-}
-
-func refWarnings(gates *apiextensions.CustomResourceDefinitionFeatureGates, guards []refGuard, effects []string) []string {
-	var warnings []string
-	told := map[string]bool{}
-	for i, guard := range guards {
-		warning := refWarning(gates, guard, effects[i])
-		if own := guard.gate.FieldDeprecationWarning; effects[i] == "deprecated" && own != nil {
-			if told[guard.gate.Name] {
-				continue // once per gate
-			}
-			warning, told[guard.gate.Name] = *own, true
-		}
-		if warning != "" {
-			warnings = append(warnings, warning)
-		}
-	}
-	return warnings
-}
-
-func refGuards(gates *apiextensions.CustomResourceDefinitionFeatureGates) []refGuard {
-	var guards []refGuard
-	for i := range gates.FeatureGates {
-		for _, text := range gates.FeatureGates[i].FieldPaths {
-			if path, err := fieldpath.Parse(text); err == nil {
-				guards = append(guards, refGuard{gate: &gates.FeatureGates[i], text: text, path: path})
-			}
-		}
-	}
-	return guards
-}
-
-// refIsEnabled is rule C1.
-func refIsEnabled(gate *apiextensions.CustomResourceDefinitionFeatureGate) bool {
-	if gate.PreRelease == "stable" {
-		return true
-	}
-	if gate.Enabled != nil {
-		return *gate.Enabled
-	}
-	if gate.Default != nil {
-		return *gate.Default
-	}
-	return gate.PreRelease == "beta"
-}
-
-// refIsBelowDisabled is rule C8: the gate is not looked at.
-func refIsBelowDisabled(guard refGuard, guards []refGuard) bool {
-	for _, other := range guards {
-		if len(other.path) < len(guard.path) && guard.path.HasPrefix(other.path) && !refIsEnabled(other.gate) {
-			return true
-		}
-	}
-	return false
-}
-
-// refIsInScope is rule G9.
-func refIsInScope(guard refGuard, written scope.Scope) bool {
-	isStatus := guard.path[0].Name == "status"
-	return written == scope.Everything || isStatus == (written == scope.OnlyStatus)
-}
-
-func refWarning(gates *apiextensions.CustomResourceDefinitionFeatureGates, guard refGuard, effect string) string {
-	name := guard.gate.Name
-	if gates.Component != nil && *gates.Component != "" {
-		name = *gates.Component + "/" + name
-	}
-	switch effect {
-	case "kept":
-		return fmt.Sprintf(`%s: not updated: feature gate "%s" is disabled`, guard.text, name)
-	case "dropped":
-		return fmt.Sprintf(`%s: dropped: feature gate "%s" is disabled`, guard.text, name)
-	case "deprecated":
-		return guard.text + ": deprecated field"
-	}
-	return ""
-}
-
-// refPlace is an object that may hold the guarded field: where it stands in the request, and its counterparts in old
-// and in what was applied, nil if there are none.
-type refPlace struct {
-	address      []any // names and indexes
-	old, applied map[string]any
-}
-
-// refApply settles one guard in result and returns the strongest effect that it had in the request.
-func refApply(guard refGuard, request Write, result map[string]any) string {
-	parent, name := guard.path[:len(guard.path)-1], guard.path[len(guard.path)-1].Name
-	effects := map[string]bool{}
-	for _, place := range refPlaces(parent, request) {
-		asked := request.Object
-		if refIsEnabled(guard.gate) {
-			asked = result
-		}
-		effects[refEffect(guard, name, place, refAt(asked, place.address), request.Applied != nil)] = true
-		if refIsEnabled(guard.gate) {
-			continue
-		}
-		target := refAt(result, place.address)
-		delete(target, name)
-		if value, present := place.old[name]; present {
-			target[name] = runtime.DeepCopyJSONValue(value) // exactly as persisted, be it null
-		}
-	}
-	for _, effect := range []string{"kept", "dropped", "deprecated"} {
-		if effects[effect] {
-			return effect
-		}
-	}
-	return ""
-}
-
-// refEffect is rule G10 for one place.
-func refEffect(guard refGuard, name string, place refPlace, parent map[string]any, isApply bool) string {
-	value, old := parent[name], place.old[name]
-	applied, isApplied := place.applied[name]
-	switch {
-	case refIsEnabled(guard.gate):
-		if guard.gate.PreRelease == "deprecated" && value != nil && !refEqual(value, old) {
-			return "deprecated"
-		}
-	case old != nil:
-		isConfirmed := isApply && isApplied && refContains(old, applied)
-		if !refEqual(value, old) && !isConfirmed {
-			return "kept"
-		}
-	case value != nil:
-		return "dropped"
-	}
-	return ""
-}
-
-// refContains tells whether an applied value asks for nothing that is not persisted.
-func refContains(value, part any) bool {
-	switch part := part.(type) {
-	case map[string]any:
-		value, ok := value.(map[string]any)
-		for key := range part {
-			held, present := value[key]
-			ok = ok && present && refContains(held, part[key])
-		}
-		return ok
-	case []any:
-		value, ok := value.([]any)
-		for ; ok && len(part) > 0 && len(value) > 0; value = value[1:] {
-			if refContains(value[0], part[0]) {
-				part = part[1:]
-			}
-		}
-		return ok && len(part) == 0
-	}
-	return refEqual(value, part)
-}
-
-// refEqual compares as JSON text does, where 1.0 is written 1.
-func refEqual(a, b any) bool {
-	return encodeJSON(a) == encodeJSON(b)
-}
-
-func refAt(root map[string]any, address []any) map[string]any {
-	var value any = root
-	for _, step := range address {
-		switch step := step.(type) {
-		case string:
-			value = value.(map[string]any)[step]
-		case int:
-			value = value.([]any)[step]
-		}
-	}
-	return value.(map[string]any)
-}
-
-// refTrio is one value in the request, with its counterparts.
-type refTrio struct {
-	address             []any
-	value, old, applied any
-}
-
-// refPlaces follows the path to the parent of a field.
-func refPlaces(parent fieldpath.Path, request Write) []refPlace {
-	trios := []refTrio{{value: request.Object, old: request.Old, applied: request.Applied}}
-	for i, step := range parent {
-		var next []refTrio
-		for _, trio := range trios {
-			next = append(next, trio.follow(step, fuzzListKeys[parent[:i].String()])...)
-		}
-		trios = next
-	}
-	var places []refPlace
-	for _, trio := range trios {
-		if _, ok := trio.value.(map[string]any); ok {
-			old, _ := trio.old.(map[string]any)
-			applied, _ := trio.applied.(map[string]any)
-			places = append(places, refPlace{trio.address, old, applied})
-		}
-	}
-	return places
-}
-
-// follow takes one step. What is neither an object nor a list of the expected kind leads nowhere (R1).
-func (trio refTrio) follow(step fieldpath.Step, keys []string) []refTrio {
-	var out []refTrio
-	add := func(at, value, old, applied any) {
-		out = append(out, refTrio{append(slices.Clone(trio.address), at), value, old, applied})
-	}
-	switch value := trio.value.(type) {
-	case map[string]any:
-		old, _ := trio.old.(map[string]any)
-		applied, _ := trio.applied.(map[string]any)
-		for key := range value {
-			if step.Each || key == step.Name {
-				add(key, value[key], old[key], applied[key])
-			}
-		}
-	case []any:
-		if !step.Each || keys == nil {
-			break
-		}
-		old, _ := trio.old.([]any)
-		applied, _ := trio.applied.([]any)
-		olds, applieds := refCounterparts(value, old, keys), refCounterparts(value, applied, keys)
-		for i := range value {
-			add(i, value[i], olds[i], applieds[i])
-		}
-	}
-	return out
-}
-
-// refCounterparts is rule G5: the items of another list with the keys of each item. Of several with the same keys,
-// which no valid list has, it is the one at the same position, or else the first.
-func refCounterparts(list, other []any, keys []string) []any {
-	out, used := make([]any, len(list)), map[int]bool{}
-	for i, item := range list {
-		candidates := []int{i}
-		for j := range other {
-			candidates = append(candidates, j)
-		}
-		for _, j := range candidates {
-			if out[i] == nil && j < len(other) && !used[j] && refSameKeys(item, other[j], keys) {
-				out[i], used[j] = other[j], true
-			}
-		}
-	}
-	return out
-}
-
-func refSameKeys(a, b any, keys []string) bool {
-	aObject, aOK := a.(map[string]any)
-	bObject, bOK := b.(map[string]any)
-	if !aOK || !bOK {
-		return false
-	}
-	for _, key := range keys {
-		switch aObject[key].(type) {
-		case map[string]any, []any:
-			return false
-		}
-		if !refEqual(aObject[key], bObject[key]) {
-			return false
-		}
-	}
-	return true
 }

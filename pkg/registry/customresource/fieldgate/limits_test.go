@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
 // These tests bound the work by what is allocated, which is the same on every machine; no time is measured. What
@@ -32,6 +33,8 @@ properties:
         x-kubernetes-list-type: map
         x-kubernetes-list-map-keys: [name]
         items: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer}, blob: {type: string}}}
+      tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+      byKey: {type: object, additionalProperties: {type: object, properties: {size: {type: integer}}}}
 `
 
 // limitsPlan returns the plan of one alpha gate at the paths.
@@ -214,8 +217,8 @@ func TestLongListMaps(t *testing.T) {
 			for _, n := range []int{5_000, 50_000} {
 				obj, old := itemsOf(tc.obj(n)), itemsOf(tc.old(n))
 				costs[n] = costOf(func() { run(plan, obj, old) })
-				if again := run(plan, obj, old); again != nil {
-					t.Errorf("R4: the second evaluation says %q", again.Warnings())
+				if again := run(plan, obj, old); again.ChangedObject() {
+					t.Errorf("R4: the second evaluation changes the object and says %q", again.Warnings())
 				}
 			}
 			assertLinear(t, costs[5_000], costs[50_000])
@@ -223,6 +226,62 @@ func TestLongListMaps(t *testing.T) {
 				t.Errorf("R3: %+v", costs[50_000])
 			}
 		})
+	}
+}
+
+// TestLongConfigurations settles configurations with lists of every kind, where a field of the items is disabled and where
+// the list itself is (rules G4, R3).
+func TestLongConfigurations(t *testing.T) {
+	schema := testyaml.Structural(t, limitsSchemaYAML)
+	for _, path := range []string{".spec.items[*].size", ".spec.items", ".spec.tags"} {
+		plan := limitsPlan(t, path)
+		for _, tc := range listsOfEveryKind() {
+			t.Run("R3: 50,000 items "+tc.name+", disabled is "+path, func(t *testing.T) {
+				costs := map[int]cost{}
+				for _, n := range []int{5_000, 50_000} {
+					configuration, live := itemsOf(tc.obj(n)), itemsOf(tc.old(n))
+					if path == ".spec.tags" {
+						configuration, live = tagsOf(configuration), tagsOf(live)
+					}
+					costs[n] = costOf(func() { plan.SettleConfiguration(configuration, live, schema, scope.Everything) })
+				}
+				assertLinear(t, costs[5_000], costs[50_000])
+			})
+		}
+	}
+}
+
+// tagsOf has the items of a list in a set. That some are no strings does not matter here.
+func tagsOf(object map[string]any) map[string]any {
+	return map[string]any{"spec": map[string]any{"tags": object["spec"].(map[string]any)["items"]}}
+}
+
+// TestManyGatesOverManyNamedValues has a configuration that names the values of a map which field management left null:
+// what they hold must not cost the plan once more for each of them (rules G4, R3).
+func TestManyGatesOverManyNamedValues(t *testing.T) {
+	paths := []string{".spec.byKey[*].size"}
+	for i := range 16_384 {
+		paths = append(paths, fmt.Sprintf(".spec.tree.f%06d", i))
+	}
+	plan := limitsPlan(t, paths...)
+	costs := map[int]cost{}
+	for _, n := range []int{1_000, 10_000} {
+		obj, old, applied := map[string]any{}, map[string]any{}, map[string]any{}
+		for i := range n {
+			key := fmt.Sprintf("k%06d", i)
+			obj[key], old[key], applied[key] = nil, map[string]any{"size": int64(i)}, map[string]any{}
+		}
+		byKey := func(values map[string]any) map[string]any {
+			return map[string]any{"spec": map[string]any{"byKey": values}}
+		}
+		costs[n] = costOf(func() { plan.Evaluate(Write{Object: byKey(obj), Old: byKey(old), Applied: byKey(applied)}) })
+		if got := len(obj[fmt.Sprintf("k%06d", n-1)].(map[string]any)); got != 1 {
+			t.Errorf("G4: a named value has %d fields, want the disabled one", got)
+		}
+	}
+	assertLinear(t, costs[1_000], costs[10_000])
+	if perValue := costs[10_000].bytes / 10_000; perValue > 2_000 {
+		t.Errorf("R3: %d bytes for each value", perValue)
 	}
 }
 

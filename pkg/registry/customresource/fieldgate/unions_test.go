@@ -70,7 +70,7 @@ func TestU9AUnionMayMoveOffADisabledMember(t *testing.T) {
 				if warnings := Warnings(result.Outcomes()); len(warnings) != len(tc.warnings) {
 					t.Errorf("warnings %q, want %q", warnings, tc.warnings)
 				}
-				if again := plan.Evaluate(Write{Object: got, Old: old}); again.ChangedObject() {
+				if again := plan.Evaluate(Write{Object: got, Old: old}); again.Asked() != nil {
 					t.Error("R4: the second time it changes something")
 				}
 			})
