@@ -57,7 +57,7 @@ properties: {spec: {type: object, default: {image: i, count: 7}, properties: {im
 				old = customResource("v1beta1", tc.old)
 			}
 			u := customResource("v1beta1", tc.spec)
-			if err := request.evaluate(u, old); err != nil {
+			if _, err := request.evaluate(u, old); err != nil {
 				t.Fatal(err)
 			}
 			request.Done(nil)
@@ -114,7 +114,7 @@ properties:
 		"byName": map[string]any{"a": sized(nil), "kept": sized(int64(1))},
 		"other":  int64(1),
 	}
-	if diff := cmp.Diff(want, withoutDefaults(value, settled, schema)); diff != "" {
+	if diff := cmp.Diff(want, compileDefaults(schema).withoutDefaults(value, settled).value); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := value["list"].([]any)[0]; cmp.Diff(sized(int64(1), "name", "a"), got) != "" {

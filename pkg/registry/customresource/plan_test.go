@@ -6,6 +6,8 @@ package customresource
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,9 +122,6 @@ func TestR2NothingToDoIsNil(t *testing.T) {
 	if plan.Resource("v1") != nil || plan.Status("v1") != nil {
 		t.Error("an endpoint without plan")
 	}
-	if _, found := plan.Resource("v1").Disabled(); found || plan.Status("v1").Versions() != nil {
-		t.Error("a nil endpoint has disabled fields or versions")
-	}
 }
 
 func TestG9EndpointsHaveTheirPaths(t *testing.T) {
@@ -147,22 +146,31 @@ func TestG9EndpointsHaveTheirPaths(t *testing.T) {
 	}
 }
 
-func TestG9DisablesPath(t *testing.T) {
-	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
-	for path, want := range map[string]bool{".spec.replicas": true, ".spec.replicas.inside": true, ".spec": false, ".spec.other": false} {
-		if got := endpoint.DisablesPath(path); got != want {
-			t.Errorf("DisablesPath(%s) = %v", path, got)
+func TestG1VersionsInWhichPathsMeanWhatTheySay(t *testing.T) {
+	none, webhook := planFor(t, testCRD(t), nil), planFor(t, withWebhook(t), &renamer{})
+	for _, tc := range []struct {
+		name      string
+		plan      *Plan
+		version   string
+		wantPaths bool
+	}{
+		{"with conversion None in the storage version", none, "v1", true},
+		{"with conversion None in another version", none, "v1beta1", true},
+		{"with a webhook in the storage version", webhook, "v1", true},
+		{"with a webhook in another version", webhook, "v1beta1", false},
+	} {
+		if got := tc.plan.pathsApply(tc.version); got != tc.wantPaths {
+			t.Errorf("%s: %v", tc.name, got)
 		}
 	}
-}
-
-func TestG1VersionsInWhichPathsMeanWhatTheySay(t *testing.T) {
-	if got := planFor(t, testCRD(t), nil).Resource("v1").Versions(); len(got) != 2 {
-		t.Errorf("with conversion None: %v", got)
+	const v1, v1beta1 = "example.com/v1", "example.com/v1beta1"
+	if !none.haveSameFields(v1, v1beta1) || webhook.haveSameFields(v1, v1beta1) || !webhook.haveSameFields(v1, v1) {
+		t.Error("U8: versions have the same fields with conversion None alone")
 	}
-	got := planFor(t, withWebhook(t), &renamer{}).Resource("v1").Versions()
-	if len(got) != 1 || got[0].Version != "v1" {
-		t.Errorf("with a webhook: %v", got)
+	for _, unknown := range []string{"example.com/v2", "other.com/v1", "v1", "a/b/c", ""} {
+		if none.serves(unknown) || none.haveSameFields(v1, unknown) {
+			t.Errorf("G7: version %q is served", unknown)
+		}
 	}
 }
 
@@ -194,8 +202,8 @@ func TestG8DefaultsGoFromTheVersionsThatThePathsSpeakOf(t *testing.T) {
 
 func TestG1OtherVersionsAreConverted(t *testing.T) {
 	webhook := &renamer{}
-	endpoint := planFor(t, withWebhook(t), webhook).Resource("v1beta1")
-	_, request := endpoint.Begin(t.Context(), nil)
+	plan := planFor(t, withWebhook(t), webhook)
+	_, request := plan.Resource("v1beta1").Begin(t.Context(), nil)
 	u := customResource("v1beta1", map[string]any{"image": "i", "count": int64(3)})
 	if request.Create(u); request.failure != nil {
 		t.Fatal(request.failure)
@@ -216,93 +224,109 @@ func TestG1OtherVersionsAreConverted(t *testing.T) {
 	}
 
 	webhook.calls = 0
+	_, request = plan.Resource("v1").Begin(t.Context(), nil)
 	request.Create(customResource("v1", map[string]any{"replicas": int64(3)}))
 	if webhook.calls != 0 {
 		t.Errorf("%d conversions of an object in the storage version", webhook.calls)
 	}
 }
 
-func TestG7AConvertedWriteOwnsNothingThatAGateSetBack(t *testing.T) {
+// TestG7AConvertedWriteChangesNoOwnerOfWhatAGateSetBack has the gate set .spec.count back to 1, or drop it.
+func TestG7AConvertedWriteChangesNoOwnerOfWhatAGateSetBack(t *testing.T) {
 	endpoint := planFor(t, withWebhook(t), &renamer{}).Resource("v1beta1")
+	const mine, other = "writer", "other"
 	for _, tc := range []struct {
-		name           string
-		old            map[string]any
-		fields         string
-		want           string
-		persistedEntry bool
+		name          string
+		old           map[string]any
+		before, after map[string]string // fields by manager
+		want          map[string]string
 	}{
-		{"G7: dropped", nil, `{"f:spec":{".":{},"f:count":{},"f:image":{}}}`, `{"f:spec":{".":{},"f:image":{}}}`, false},
-		{"G7: kept", map[string]any{"count": int64(1)}, `{"f:spec":{"f:count":{},"f:image":{}}}`, `{"f:spec":{"f:image":{}}}`, false},
-		{"G7: an entry with nothing left goes", map[string]any{"count": int64(1)}, `{"f:spec":{"f:count":{}}}`, "", false},
-		{"G7: an entry that the request left alone stays", map[string]any{"count": int64(1)}, `{"f:spec":{"f:count":{}}}`, `{"f:spec":{"f:count":{}}}`, true},
+		{"G7.1: dropped on create", nil, nil,
+			map[string]string{mine: `{"f:spec":{".":{},"f:count":{},"f:image":{}}}`}, map[string]string{mine: `{"f:spec":{".":{},"f:image":{}}}`}},
+		{"G7.1: kept", map[string]any{"count": int64(1)}, map[string]string{},
+			map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}, map[string]string{mine: `{"f:spec":{"f:image":{}}}`}},
+		{"G7.1: an entry with nothing left goes", map[string]any{"count": int64(1)}, map[string]string{},
+			map[string]string{mine: `{"f:spec":{"f:count":{}}}`}, map[string]string{}},
+		{"G7.2: who lost the field has it again", map[string]any{"count": int64(1)}, map[string]string{other: `{"f:spec":{"f:count":{}}}`},
+			map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}, map[string]string{mine: `{"f:spec":{"f:image":{}}}`, other: `{"f:spec":{"f:count":{}}}`}},
+		{"G7.2: who owned it and changes it owns it", map[string]any{"count": int64(1)}, map[string]string{mine: `{"f:spec":{"f:count":{}}}`},
+			map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}, map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			entry := metav1.ManagedFieldsEntry{Manager: "m", Operation: "Update", APIVersion: "example.com/v1beta1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(tc.fields)}
-			u := customResource("v1beta1", map[string]any{"image": "i", "count": int64(3)})
-			u.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
 			_, request := endpoint.Begin(t.Context(), nil)
-			var old *unstructured.Unstructured
-			if tc.old != nil {
-				old = customResource("v1beta1", tc.old)
+			u := customResource("v1beta1", map[string]any{"image": "i", "count": int64(3)})
+			if tc.old == nil {
+				u.SetManagedFields(entriesFor(tc.after))
+				request.Create(u)
+			} else {
+				old := customResource("v1beta1", tc.old)
 				old.SetUID("uid")
-				if tc.persistedEntry {
-					old.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
+				old.SetManagedFields(entriesFor(tc.before))
+				request.BeforeUpdate(old, u)
+				u.SetManagedFields(entriesFor(tc.after))
+				request.AfterUpdate(u)
+				if _, err := request.Update(t.Context(), u, old); err != nil {
+					t.Fatal(err)
 				}
 			}
-			if err := request.evaluate(u, old); err != nil {
-				t.Fatal(err)
+			if request.failure != nil {
+				t.Fatal(request.failure)
 			}
-			var got []byte
+			got := map[string]string{}
 			for _, entry := range u.GetManagedFields() {
-				got = append(got, entry.FieldsV1.GetRawBytes()...)
+				got[entry.Manager] = string(entry.FieldsV1.GetRawBytes())
 			}
-			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestG7WhoLostAFieldThatAGateSetBackHasItAgain(t *testing.T) {
-	entry := func(manager, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Operation: "Update", APIVersion: "example.com/v1beta1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
+func entriesFor(fields map[string]string) []metav1.ManagedFieldsEntry {
+	var entries []metav1.ManagedFieldsEntry
+	for _, manager := range slices.Sorted(maps.Keys(fields)) {
+		entries = append(entries, metav1.ManagedFieldsEntry{
+			Manager: manager, Operation: "Update", APIVersion: "example.com/v1beta1", FieldsType: "FieldsV1",
+			FieldsV1: metav1.NewFieldsV1(fields[manager]),
+		})
 	}
-	old := customResource("v1beta1", map[string]any{"count": int64(1), "image": "i"})
-	old.SetManagedFields([]metav1.ManagedFieldsEntry{entry("alone", `{"f:spec":{"f:count":{}}}`), entry("both", `{"f:spec":{"f:count":{},"f:image":{}}}`)})
-	settled := customResource("v1beta1", map[string]any{"count": int64(1), "image": "j"})
-	settled.SetManagedFields([]metav1.ManagedFieldsEntry{entry("both", `{"f:spec":{}}`), entry("writer", `{"f:spec":{"f:count":{},"f:image":{}}}`)})
-	asked := map[string]any{"apiVersion": "example.com/v1beta1", "spec": map[string]any{"count": int64(5), "image": "j"}}
-	none := func() (map[string]any, error) { return nil, nil }
-	if err := (settlement{settled: settled, asked: asked, old: old, without: none}).disown(); err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for _, entry := range settled.GetManagedFields() {
-		got[entry.Manager] = string(entry.FieldsV1.GetRawBytes())
-	}
-	want := map[string]string{"alone": `{"f:spec":{"f:count":{}}}`, "both": `{"f:spec":{"f:count":{}}}`, "writer": `{"f:spec":{"f:image":{}}}`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	return entries
 }
 
-func TestDisownFieldsThroughLists(t *testing.T) {
-	fields := map[string]any{"f:items": map[string]any{
-		`k:{"name":"a"}`: map[string]any{".": map[string]any{}, "f:name": map[string]any{}, "f:size": map[string]any{}},
-		`k:{"name":"b"}`: map[string]any{"f:size": map[string]any{}},
-	}}
-	items := func(a, b int64) map[string]any {
-		return map[string]any{"items": []any{
-			map[string]any{"name": "a", "size": a}, map[string]any{"name": "b", "size": b},
-		}}
-	}
-	disownFields(fields, items(1, 2), items(9, 2))
-	want := map[string]any{"f:items": map[string]any{
-		`k:{"name":"a"}`: map[string]any{".": map[string]any{}, "f:name": map[string]any{}},
-		`k:{"name":"b"}`: map[string]any{"f:size": map[string]any{}},
-	}}
-	if diff := cmp.Diff(want, fields); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+// TestG7NoEntriesComeBack is about a client that resets managedFields, and about upstream's retry without them.
+func TestG7NoEntriesComeBack(t *testing.T) {
+	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
+	entry := metav1.ManagedFieldsEntry{Manager: "m", Operation: "Update", APIVersion: "example.com/v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`)}
+	old := customResource("v1", map[string]any{"replicas": int64(1)})
+	old.SetUID("uid")
+	old.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
+	for name, steps := range map[string]func(r *Request, u *unstructured.Unstructured){
+		"the client resets them": func(r *Request, u *unstructured.Unstructured) {
+			u.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
+			r.BeforeUpdate(old, u)
+			u.SetManagedFields(nil)
+			r.AfterUpdate(u)
+		},
+		"field management does not run": func(*Request, *unstructured.Unstructured) {},
+		"they are removed after field management": func(r *Request, u *unstructured.Unstructured) {
+			r.BeforeUpdate(old, u)
+			u.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
+			r.AfterUpdate(u)
+			u.SetManagedFields(nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, request := endpoint.Begin(t.Context(), nil)
+			u := customResource("v1", map[string]any{"replicas": int64(3)})
+			steps(request, u)
+			if _, err := request.Update(t.Context(), u, old); err != nil || request.failure != nil {
+				t.Fatal(err, request.failure)
+			}
+			if got := u.GetManagedFields(); len(got) != 0 {
+				t.Errorf("entries are back: %v", got)
+			}
+		})
 	}
 }
 
@@ -387,7 +411,7 @@ func TestV1MetricsOfTheCRDsThatExist(t *testing.T) {
 # TYPE apiextensions_apiserver_custom_feature_gate_enabled gauge
 apiextensions_apiserver_custom_feature_gate_enabled{component="",group="example.com",name="Ready",pre_release="alpha",resource="crontabs"} 0
 apiextensions_apiserver_custom_feature_gate_enabled{component="",group="example.com",name="Replicas",pre_release="alpha",resource="crontabs"} 0
-# HELP apiextensions_apiserver_gated_field_writes_total [ALPHA] Writes of custom resources in which a feature gate dropped or kept a field, or a deprecated field was used, by gate and action (dropped, kept, deprecated). A request counts once per path of a gate.
+# HELP apiextensions_apiserver_gated_field_writes_total [ALPHA] Writes of custom resources in which a feature gate dropped or kept a field, a disabled field was removed with what was around it, or a deprecated field was used, by gate and action (dropped, kept, removed, deprecated). A request counts once per path of a gate.
 # TYPE apiextensions_apiserver_gated_field_writes_total counter
 apiextensions_apiserver_gated_field_writes_total{action="dropped",group="example.com",name="Replicas",resource="crontabs"} 1
 `

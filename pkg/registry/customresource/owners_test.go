@@ -1,0 +1,463 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package customresource
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
+)
+
+func managed(manager, operation, version, fields string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "example.com/" + version,
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
+	}
+}
+
+// updated and applied are entries of v1beta1.
+func updated(manager, fields string) metav1.ManagedFieldsEntry {
+	return managed(manager, "Update", "v1beta1", fields)
+}
+
+func applied(manager, fields string) metav1.ManagedFieldsEntry {
+	return managed(manager, "Apply", "v1beta1", fields)
+}
+
+// fieldsByManager returns what each entry of an object says, by manager and operation.
+func fieldsByManager(u *unstructured.Unstructured) map[string]string {
+	got := map[string]string{}
+	for _, entry := range u.GetManagedFields() {
+		got[entry.Manager+" "+string(entry.Operation)] = string(entry.FieldsV1.GetRawBytes())
+	}
+	return got
+}
+
+// managedResource returns an object as a write finds it.
+func managedResource(version string, spec map[string]any, entries ...metav1.ManagedFieldsEntry) *unstructured.Unstructured {
+	u := customResource(version, spec)
+	u.SetUID("uid")
+	if entries != nil {
+		u.SetManagedFields(entries)
+	}
+	return u
+}
+
+func specOf(t *testing.T, text string) map[string]any {
+	t.Helper()
+	spec := testyaml.Object(t, text)
+	if spec == nil {
+		spec = map[string]any{}
+	}
+	return spec
+}
+
+const (
+	replicasOnly = `{"f:spec":{"f:replicas":{}}}`
+	countOnly    = `{"f:spec":{"f:count":{}}}`
+	imageOnly    = `{"f:spec":{"f:image":{}}}`
+	countImage   = `{"f:spec":{"f:count":{},"f:image":{}}}`
+)
+
+// convertedWrites are the cases of TestG7OwnersOfAConvertedWrite.
+var convertedWrites = []struct {
+	name          string
+	old           string // empty on create
+	before, after []metav1.ManagedFieldsEntry
+	applied       string // by alice; empty for an update
+	asked, final  string
+	want          map[string]string
+	conversions   int
+}{
+	{
+		name:  "G7.1: a field that is dropped on create",
+		after: []metav1.ManagedFieldsEntry{updated("alice", countImage)}, asked: `{image: i, count: 3}`, final: `{image: i}`,
+		want: map[string]string{"alice Update": imageOnly}, conversions: 2,
+	},
+	{
+		name: "G7.1, G7.2: a field that an update changed and a gate kept", old: `{image: i, count: 3}`,
+		before: []metav1.ManagedFieldsEntry{updated("alice", countImage)}, after: []metav1.ManagedFieldsEntry{updated("bob", countImage)},
+		asked: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
+		want: map[string]string{"alice Update": countOnly, "bob Update": imageOnly}, conversions: 3,
+	},
+	{
+		name: "G7.2: a field that an update left out and a gate kept", old: `{image: i, count: 3}`,
+		before: []metav1.ManagedFieldsEntry{applied("alice", countOnly), updated("carol", imageOnly)}, after: []metav1.ManagedFieldsEntry{updated("bob", imageOnly)},
+		asked: `{image: j}`, final: `{image: j, count: 3}`,
+		want: map[string]string{"alice Apply": countOnly, "bob Update": imageOnly}, conversions: 3,
+	},
+	{
+		name: "G7.2: the owner in the storage version", old: `{image: i, count: 3}`,
+		before: []metav1.ManagedFieldsEntry{managed("alice", "Update", "v1", replicasOnly)}, after: []metav1.ManagedFieldsEntry{updated("bob", countImage)},
+		asked: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
+		want: map[string]string{"alice Update": replicasOnly, "bob Update": imageOnly}, conversions: 3,
+	},
+	{
+		name: "U8: an entry of a version that the CRD does not have is left alone", old: `{count: 3}`,
+		before: []metav1.ManagedFieldsEntry{managed("alice", "Update", "v0", countImage)},
+		after:  []metav1.ManagedFieldsEntry{managed("alice", "Update", "v0", imageOnly), updated("bob", countOnly)},
+		asked:  `{count: 5}`, final: `{count: 3}`,
+		want: map[string]string{"alice Update": imageOnly}, conversions: 3,
+	},
+	{
+		name: "G7: metadata that the webhook wrote is owned as ever", old: `{count: 3}`,
+		before: []metav1.ManagedFieldsEntry{updated("alice", countOnly)},
+		after:  []metav1.ManagedFieldsEntry{updated("bob", `{"f:metadata":{"f:labels":{"f:changed-by":{}}},"f:spec":{"f:count":{}}}`)},
+		asked:  `{count: 5}`, final: `{count: 3}`,
+		want: map[string]string{"alice Update": countOnly, "bob Update": `{"f:metadata":{"f:labels":{"f:changed-by":{}}}}`}, conversions: 3,
+	},
+	{
+		name: "G4, G7: the same apply again", old: `{image: i, count: 3}`,
+		before: []metav1.ManagedFieldsEntry{applied("alice", countImage)}, after: []metav1.ManagedFieldsEntry{applied("alice", countImage)},
+		applied: `{image: i, count: 3}`, asked: `{image: i, count: 3}`, final: `{image: i, count: 3}`,
+		want: map[string]string{"alice Apply": countImage}, conversions: 2,
+	},
+	{
+		name: "G7.1: who applies the persisted value shares it", old: `{image: i, count: 3}`,
+		before: []metav1.ManagedFieldsEntry{updated("bob", countImage)}, after: []metav1.ManagedFieldsEntry{applied("alice", countOnly), updated("bob", countImage)},
+		applied: `{count: 3}`, asked: `{image: i, count: 3}`, final: `{image: i, count: 3}`,
+		want: map[string]string{"alice Apply": countOnly, "bob Update": countImage}, conversions: 2,
+	},
+	{
+		name: "G7.1: who applies another value by force does not become owner", old: `{image: i, count: 3}`,
+		before: []metav1.ManagedFieldsEntry{updated("bob", countImage)}, after: []metav1.ManagedFieldsEntry{applied("alice", countImage)},
+		applied: `{image: j, count: 5}`, asked: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
+		want: map[string]string{"alice Apply": imageOnly, "bob Update": countOnly}, conversions: 3,
+	},
+	{
+		name: "G7.2: an applier that leaves it out owns it no more", old: `{image: i, count: 3}`,
+		before: []metav1.ManagedFieldsEntry{applied("alice", countImage)}, after: []metav1.ManagedFieldsEntry{applied("alice", imageOnly)},
+		applied: `{image: i}`, asked: `{image: i}`, final: `{image: i, count: 3}`,
+		want: map[string]string{"alice Apply": imageOnly}, conversions: 3,
+	},
+	{
+		name: "G7.2: an applier that names another value than it applied before owns it still", old: `{image: i, count: 3}`,
+		before: []metav1.ManagedFieldsEntry{applied("alice", countImage)}, after: []metav1.ManagedFieldsEntry{applied("alice", countImage)},
+		applied: `{image: i, count: 5}`, asked: `{image: i, count: 5}`, final: `{image: i, count: 3}`,
+		want: map[string]string{"alice Apply": countImage}, conversions: 3,
+	},
+	{
+		name: "G1: nothing is converted for owners where no field is disabled", old: `{image: i}`,
+		after: []metav1.ManagedFieldsEntry{updated("alice", imageOnly)}, asked: `{image: j}`, final: `{image: j}`,
+		want: map[string]string{"alice Update": imageOnly}, conversions: 2,
+	},
+}
+
+// TestG7OwnersOfAConvertedWrite has writes in v1beta1, which calls the disabled replicas count, of a CRD with a webhook.
+func TestG7OwnersOfAConvertedWrite(t *testing.T) {
+	for _, tc := range convertedWrites {
+		t.Run(tc.name, func(t *testing.T) {
+			webhook := &renamer{}
+			_, request := planFor(t, withWebhook(t), webhook).Resource("v1beta1").Begin(t.Context(), nil)
+			var old *unstructured.Unstructured
+			if tc.old != "" {
+				old = managedResource("v1beta1", specOf(t, tc.old), tc.before...)
+			}
+			u := customResource("v1beta1", specOf(t, tc.asked))
+			if tc.applied != "" {
+				request.BeforeApply(old, customResource("v1beta1", specOf(t, tc.applied)), "alice")
+			} else {
+				request.BeforeUpdate(old, u)
+			}
+			u.SetManagedFields(tc.after)
+			request.AfterUpdate(u)
+			webhook.calls = 0
+			if err := request.settle(u, old); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, fieldsByManager(u)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(specOf(t, tc.final), u.Object["spec"]); diff != "" {
+				t.Errorf("the object (-want +got):\n%s", diff)
+			}
+			if webhook.calls != tc.conversions {
+				t.Errorf("G1: %d conversions, want %d", webhook.calls, tc.conversions)
+			}
+		})
+	}
+}
+
+// TestG7ManagedFieldsThatAClientSends, and those that somebody removed after field management, have the last word.
+func TestG7ManagedFieldsThatAClientSends(t *testing.T) {
+	alice := managed("alice", "Update", "v1", replicasOnly)
+	bob := managed("bob", "Update", "v1", imageOnly)
+	for _, tc := range []struct {
+		name  string
+		sent  []metav1.ManagedFieldsEntry
+		after []metav1.ManagedFieldsEntry // of field management
+		final []metav1.ManagedFieldsEntry // what is left of them when the gates are asked
+		skip  bool                        // field management does not run
+		want  map[string]string
+	}{
+		{
+			name: "G7.2: a client that sends none leaves the owner", after: []metav1.ManagedFieldsEntry{bob}, final: []metav1.ManagedFieldsEntry{bob},
+			want: map[string]string{"alice Update": replicasOnly, "bob Update": imageOnly},
+		},
+		{
+			name: "G7.2: the owner is all that is left", want: map[string]string{"alice Update": replicasOnly},
+		},
+		{
+			name: "G7: a client that resets them gets none back", sent: []metav1.ManagedFieldsEntry{},
+			after: []metav1.ManagedFieldsEntry{bob}, final: []metav1.ManagedFieldsEntry{bob}, want: map[string]string{"bob Update": imageOnly},
+		},
+		{
+			name: "G7: nor one that sends an empty entry", sent: []metav1.ManagedFieldsEntry{{}},
+			after: []metav1.ManagedFieldsEntry{bob}, final: []metav1.ManagedFieldsEntry{bob}, want: map[string]string{"bob Update": imageOnly},
+		},
+		{
+			name: "G7: a client that sends others has these", sent: []metav1.ManagedFieldsEntry{managed("carol", "Apply", "v1", replicasOnly)},
+			after: []metav1.ManagedFieldsEntry{bob}, final: []metav1.ManagedFieldsEntry{bob},
+			want: map[string]string{"carol Apply": replicasOnly, "bob Update": imageOnly},
+		},
+		{
+			name: "G7: where they were removed for an object that is too large they stay so", after: []metav1.ManagedFieldsEntry{bob},
+			want: map[string]string{},
+		},
+		{
+			name: "G7: where field management does not run there are none to correct", skip: true, want: map[string]string{},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, request := planFor(t, testCRD(t), nil).Resource("v1").Begin(t.Context(), nil)
+			old := managedResource("v1", specOf(t, `{image: i, replicas: 3}`), alice)
+			u := customResource("v1", specOf(t, `{image: j, replicas: 5}`))
+			if tc.sent != nil {
+				u.SetManagedFields(tc.sent)
+			}
+			if !tc.skip {
+				request.BeforeUpdate(old, u)
+				u.SetManagedFields(tc.after)
+				request.AfterUpdate(u)
+			}
+			u.SetManagedFields(tc.final)
+			if _, err := request.Update(t.Context(), u, old); err != nil || request.failure != nil {
+				t.Fatal(err, request.failure)
+			}
+			if diff := cmp.Diff(tc.want, fieldsByManager(u)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if _, found, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "managedFields"); found != (len(tc.want) > 0) {
+				t.Errorf("G6: the object has managedFields: %v", found)
+			}
+			if diff := cmp.Diff(specOf(t, `{image: j, replicas: 3}`), u.Object["spec"]); diff != "" {
+				t.Errorf("G2: (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestG7OwnersOfACreatedObject: what was dropped has no owner, what it left empty has (G3), and an object without
+// managedFields gets no empty list of them.
+func TestG7OwnersOfACreatedObject(t *testing.T) {
+	_, request := planFor(t, testCRD(t), nil).Resource("v1").Begin(t.Context(), nil)
+	for _, tc := range []struct {
+		name         string
+		fields, want []metav1.ManagedFieldsEntry
+	}{
+		{
+			"G7.1: one of two fields is dropped",
+			[]metav1.ManagedFieldsEntry{managed("alice", "Update", "v1", `{"f:kind":{},"f:spec":{".":{},"f:replicas":{}}}`)},
+			[]metav1.ManagedFieldsEntry{managed("alice", "Update", "v1", `{"f:kind":{},"f:spec":{}}`)},
+		},
+		{
+			"G3: the only field of the object is dropped",
+			[]metav1.ManagedFieldsEntry{managed("alice", "Update", "v1", replicasOnly)},
+			[]metav1.ManagedFieldsEntry{managed("alice", "Update", "v1", `{"f:spec":{}}`)},
+		},
+		{"G7: there is no entry", nil, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			u, want := customResource("v1", specOf(t, `{replicas: 3}`)), customResource("v1", map[string]any{})
+			u.SetManagedFields(tc.fields)
+			want.SetManagedFields(tc.want)
+			if request.Create(u); request.failure != nil {
+				t.Fatal(request.failure)
+			}
+			if diff := cmp.Diff(want, u); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestG7BeforeApplySettlesTheConfiguration where the paths of the gates apply, and nowhere else.
+func TestG7BeforeApplySettlesTheConfiguration(t *testing.T) {
+	for name, tc := range map[string]struct {
+		plan                   *Plan
+		version                string
+		live, sent, want       string
+		wantSettled, isGuarded bool
+	}{
+		"G7.3: in the storage version the persisted value is applied": {
+			planFor(t, withWebhook(t), &renamer{}), "v1", `{replicas: 3}`, `{image: i, replicas: 5}`, `{image: i, replicas: 3}`, true, true,
+		},
+		"G7.3: with conversion None in every version": {
+			planFor(t, testCRD(t), nil), "v1beta1", `{replicas: 3}`, `{image: i, replicas: 5}`, `{image: i, replicas: 3}`, true, true,
+		},
+		"G7.1: what is not persisted is not applied": {
+			planFor(t, testCRD(t), nil), "v1", `{image: i}`, `{image: i, replicas: 5}`, `{image: i}`, true, true,
+		},
+		"G4: what is as persisted is applied as it is": {
+			planFor(t, testCRD(t), nil), "v1", `{replicas: 3}`, `{replicas: 3}`, `{replicas: 3}`, false, true,
+		},
+		"G1: in another version behind a webhook nobody knows the fields": {
+			planFor(t, withWebhook(t), &renamer{}), "v1beta1", `{count: 3}`, `{count: 5}`, `{count: 5}`, false, false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			webhook, _ := tc.plan.convertor.(*renamer)
+			_, request := tc.plan.Resource(tc.version).Begin(t.Context(), nil)
+			live, sent := managedResource(tc.version, specOf(t, tc.live)), customResource(tc.version, specOf(t, tc.sent))
+			got, ok := request.BeforeApply(live, sent, "alice").(*unstructured.Unstructured)
+			if !ok {
+				t.Fatal("no object")
+			}
+			if diff := cmp.Diff(specOf(t, tc.want), got.Object["spec"]); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]any{specOf(t, tc.live), specOf(t, tc.sent)}, []any{live.Object["spec"], sent.Object["spec"]}); diff != "" {
+				t.Errorf("R4: an argument was changed:\n%s", diff)
+			}
+			if applier := request.managed.applier; request.managed.settled != tc.wantSettled || (applier.Guarded != nil) != tc.isGuarded || applier.Manager != "alice" {
+				t.Errorf("settled %v, applier %+v", request.managed.settled, applier)
+			}
+			if webhook != nil && webhook.calls != 0 {
+				t.Errorf("G1: %d conversions", webhook.calls)
+			}
+		})
+	}
+}
+
+// TestG7StatusAndScaleAreOtherEntries: a manager has an entry for each subresource.
+func TestG7StatusAndScaleAreOtherEntries(t *testing.T) {
+	plan := planFor(t, testCRD(t), nil)
+	for want, endpoint := range map[string]*Endpoint{"": plan.Resource("v1"), "status": plan.Status("v1"), "scale": plan.Resource("v1").ForScale()} {
+		if got := endpoint.subresource(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestG7AScaleWriteToADisabledFieldOwnsNothing: scale has all of its entries from the persisted object.
+func TestG7AScaleWriteToADisabledFieldOwnsNothing(t *testing.T) {
+	_, request := planFor(t, testCRD(t), nil).Resource("v1").ForScale().Begin(t.Context(), nil)
+	scaled := managed("hpa", "Update", "v1", replicasOnly)
+	scaled.Subresource = "scale"
+	old := managedResource("v1", specOf(t, `{replicas: 3}`), managed("alice", "Apply", "v1", replicasOnly))
+	u := managedResource("v1", specOf(t, `{replicas: 5}`), scaled)
+	if err := request.settle(u, old); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"alice Apply": replicasOnly}, fieldsByManager(u)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// forcedTo returns an apply by force that makes an object with a spec.
+func forcedTo(text string) func(*testing.T) (runtime.Object, error) {
+	return func(t *testing.T) (runtime.Object, error) { return managedResource("v1beta1", specOf(t, text)), nil }
+}
+
+// convertedConflicts are the cases of TestG7ConflictsOfAConvertedApply.
+var convertedConflicts = []struct {
+	name       string
+	crd        func(*testing.T) *Plan
+	version    string
+	live, sent string
+	forced     func(*testing.T) (runtime.Object, error)
+	want       string // empty: the conflict stands
+}{
+	{
+		name: "G7.3: a kept field is applied as it is persisted", version: "v1beta1",
+		live: `{image: i, count: 3}`, sent: `{image: j, count: 5}`, forced: forcedTo(`{image: j, count: 5}`), want: `{image: j, count: 3}`,
+	},
+	{
+		name: "G7.3: a dropped field is not applied", version: "v1beta1",
+		live: `{image: i}`, sent: `{image: j, count: 5}`, forced: forcedTo(`{image: j, count: 5}`), want: `{image: j}`,
+	},
+	{
+		name: "a conflict about other fields alone stands", version: "v1beta1",
+		live: `{image: i, count: 3}`, sent: `{image: j, count: 3}`, forced: forcedTo(`{image: j, count: 3}`),
+	},
+	{
+		name: "where the paths apply the configuration was settled before", version: "v1",
+		live: `{image: i, replicas: 3}`, sent: `{image: j, replicas: 5}`, forced: forcedTo(`{image: j, replicas: 5}`),
+	},
+	{
+		name: "an apply that fails by force fails", version: "v1beta1", live: `{count: 3}`, sent: `{count: 5}`,
+		forced: func(*testing.T) (runtime.Object, error) { return nil, errors.New("refused") },
+	},
+	{
+		name: "a webhook that fails leaves the conflict", version: "v1beta1", live: `{count: 3}`, sent: `{count: 5}`, forced: forcedTo(`{count: 5}`),
+		crd: func(t *testing.T) *Plan {
+			return planFor(t, withWebhook(t), &renamer{err: errors.New("webhook is down")})
+		},
+	},
+}
+
+// TestG7ConflictsOfAConvertedApply: what the gates set back raises no conflict.
+func TestG7ConflictsOfAConvertedApply(t *testing.T) {
+	for _, tc := range convertedConflicts {
+		t.Run(tc.name, func(t *testing.T) {
+			plan := planFor(t, withWebhook(t), &renamer{})
+			if tc.crd != nil {
+				plan = tc.crd(t)
+			}
+			_, request := plan.Resource(tc.version).Begin(t.Context(), nil)
+			live, sent := managedResource(tc.version, specOf(t, tc.live)), customResource(tc.version, specOf(t, tc.sent))
+			request.BeforeApply(live, sent, "alice")
+			got := request.AfterConflict(live, sent, func() (runtime.Object, error) { return tc.forced(t) })
+			if (got == nil) != (tc.want == "") {
+				t.Fatalf("got %v", got)
+			}
+			if got != nil {
+				if diff := cmp.Diff(specOf(t, tc.want), got.(*unstructured.Unstructured).Object["spec"]); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+			if diff := cmp.Diff(specOf(t, tc.sent), sent.Object["spec"]); diff != "" {
+				t.Errorf("R4: the configuration was changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestG7SettledBy(t *testing.T) {
+	for _, tc := range []struct {
+		name                              string
+		configuration, asked, final, want string // an empty want is the configuration
+	}{
+		{name: "nothing became of it", configuration: `{a: 1}`, asked: `{a: 1, b: 2}`, final: `{a: 1, b: 2}`},
+		{name: "a field that the gates set back", configuration: `{a: 1, b: 2}`, asked: `{a: 1, b: 2}`, final: `{a: 0, b: 2}`, want: `{a: 0, b: 2}`},
+		{name: "a field that they dropped", configuration: `{a: 1, b: 2}`, asked: `{a: 1, b: 2}`, final: `{b: 2}`, want: `{b: 2}`},
+		{name: "a field of an object", configuration: `{o: {a: 1, b: 2}}`, asked: `{o: {a: 1, b: 2, c: 3}}`, final: `{o: {a: 0, b: 2, c: 3}}`, want: `{o: {a: 0, b: 2}}`},
+		{name: "the only field of an object", configuration: `{o: {a: 1}}`, asked: `{o: {a: 1}}`, final: `{o: {}}`, want: `{o: {}}`},
+		{name: "what the configuration does not name", configuration: `{a: 1}`, asked: `{a: 1, b: 2}`, final: `{a: 1}`},
+		{name: "an object that became a list", configuration: `{o: {a: 1}}`, asked: `{o: {a: 1}}`, final: `{o: [1]}`, want: `{o: [1]}`},
+		{name: "metadata is the client's", configuration: `{metadata: {labels: {a: b}}}`, asked: `{metadata: {labels: {a: b}}}`, final: `{metadata: {}}`},
+		{name: "an empty configuration", configuration: `{}`, asked: `{a: 1}`, final: `{}`},
+	} {
+		t.Run("G7.3: "+tc.name, func(t *testing.T) {
+			configuration, final := testyaml.Object(t, tc.configuration), testyaml.Object(t, tc.final)
+			want, isChanged := testyaml.Object(t, tc.want), tc.want != ""
+			if !isChanged {
+				want = configuration
+			}
+			got, changed := settledBy(configuration, testyaml.Object(t, tc.asked), final)
+			if diff := cmp.Diff(want, got); diff != "" || changed != isChanged {
+				t.Errorf("changed %v (-want +got):\n%s", changed, diff)
+			}
+			if diff := cmp.Diff(testyaml.Object(t, tc.configuration), configuration); diff != "" {
+				t.Errorf("R4: the configuration was changed:\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,543 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
+)
+
+const correctSchemaYAML = `
+type: object
+properties:
+  spec:
+    type: object
+    properties:
+      image: {type: string}
+      replicas: {type: integer}
+      foo: {type: object, properties: {baz: {type: integer}, qux: {type: integer}}}
+      pools: {type: object, additionalProperties: {type: object, properties: {size: {type: integer}}}}
+      items:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name]
+        items: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer}, note: {type: string}}}
+`
+
+// updatesThatWereChanged are the cases of TestG7UpdatesKeepOwners.
+var updatesThatWereChanged = []struct {
+	name              string
+	old, asked, final string
+	before, after     entries
+	want              entries
+}{
+	{
+		name: "G7.1, G7.2: a changed field that is kept stays with its owner",
+		old:  `spec: {image: a, replicas: 3}`, asked: `spec: {image: b, replicas: 5}`, final: `spec: {image: b, replicas: 3}`,
+		before: entries{`alice Update v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+		after:  entries{`bob Update v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+		want:   entries{`alice Update v1: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:image: {}}}`},
+	},
+	{
+		name: "G7.2: a kept field that a PUT left out has all of its owners again",
+		old:  `spec: {image: a, replicas: 3}`, asked: `spec: {image: b}`, final: `spec: {image: b, replicas: 3}`,
+		before: entries{`alice Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`, `carol Apply v1: {f:spec: {f:replicas: {}}}`},
+		after:  entries{`bob Update v1: {f:spec: {f:image: {}}}`},
+		want: entries{
+			`alice Apply v1: {f:spec: {f:replicas: {}}}`, `carol Apply v1: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:image: {}}}`,
+		},
+	},
+	{
+		name: "G7.1: a dropped field has no owner",
+		old:  `spec: {image: a}`, asked: `spec: {image: b, replicas: 5}`, final: `spec: {image: b}`,
+		before: entries{`alice Update v1: {f:spec: {f:image: {}}}`},
+		after:  entries{`bob Update v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+		want:   entries{`bob Update v1: {f:spec: {f:image: {}}}`},
+	},
+	{
+		name:  "G7.1: nor where the object is created",
+		asked: `spec: {image: b, replicas: 5, foo: {qux: 1}}`, final: `spec: {image: b, foo: {}}`,
+		after: entries{`bob Update v1: {f:spec: {.: {}, f:image: {}, f:replicas: {}, f:foo: {.: {}, f:qux: {}}}}`},
+		want:  entries{`bob Update v1: {f:spec: {.: {}, f:image: {}, f:foo: {}}}`},
+	},
+	{
+		name:  "G3, G7: who wrote an object that a drop emptied owns it",
+		asked: `spec: {foo: {qux: 1}, pools: {x: {size: 1}}}`, final: `spec: {foo: {}, pools: {x: {}}}`,
+		after: entries{`bob Apply v1: {f:spec: {f:foo: {f:qux: {}}, f:pools: {f:x: {f:size: {}}}}}`},
+		want:  entries{`bob Apply v1: {f:spec: {f:foo: {}, f:pools: {f:x: {}}}}`},
+	},
+	{
+		name: "G7: an object that was empty before has the owners that it had",
+		old:  `spec: {foo: {}}`, asked: `spec: {foo: {qux: 1}}`, final: `spec: {foo: {}}`,
+		before: entries{`alice Update v1: {f:spec: {f:foo: {}}}`},
+		after:  entries{`alice Update v1: {f:spec: {f:foo: {}}}`, `bob Update v1: {f:spec: {f:foo: {f:qux: {}}}}`},
+		want:   entries{`alice Update v1: {f:spec: {f:foo: {}}}`},
+	},
+	{
+		name: "G7: a request that changes nothing but disabled fields leaves no entry",
+		old:  `spec: {replicas: 3}`, asked: `spec: {replicas: 5}`, final: `spec: {replicas: 3}`,
+		before: entries{`alice Update v1: {f:spec: {f:replicas: {}}}`},
+		after:  entries{`bob Update v1: {f:spec: {f:replicas: {}}}`},
+		want:   entries{`alice Update v1: {f:spec: {f:replicas: {}}}`},
+	},
+	{
+		name: "G7.4: what goes with its ancestor leaves no owner",
+		old:  `spec: {image: a, foo: {baz: 1, qux: 2}}`, asked: `spec: {image: a, foo: {qux: 2}}`, final: `spec: {image: a}`,
+		before: entries{`alice Update v1: {f:spec: {f:image: {}, f:foo: {.: {}, f:baz: {}, f:qux: {}}}}`},
+		after:  entries{`alice Update v1: {f:spec: {f:image: {}, f:foo: {.: {}, f:qux: {}}}}`},
+		want:   entries{`alice Update v1: {f:spec: {f:image: {}}}`},
+	},
+	{
+		name: "U8: a member that normalization cleared leaves no owner, and the discriminator is the writer's",
+		old:  `spec: {source: {type: Git, git: {url: u, ref: r}}}`, asked: `spec: {source: {type: S3, git: {url: u, ref: r}, s3: {bucket: b}}}`,
+		final:  `spec: {source: {type: S3, s3: {bucket: b}}}`,
+		before: entries{`alice Update v1: {f:spec: {f:source: {f:type: {}, f:git: {.: {}, f:url: {}, f:ref: {}}}}}`},
+		after: entries{
+			`alice Update v1: {f:spec: {f:source: {f:git: {.: {}, f:url: {}, f:ref: {}}}}}`,
+			`bob Update v1: {f:spec: {f:source: {f:type: {}, f:s3: {.: {}, f:bucket: {}}}}}`,
+		},
+		want: entries{`bob Update v1: {f:spec: {f:source: {f:type: {}, f:s3: {.: {}, f:bucket: {}}}}}`},
+	},
+	{
+		name: "U8: a member that the writer wrote and normalization cleared",
+		old:  `spec: {type: Git, git: {}}`, asked: `spec: {type: S3, git: {url: u}, s3: {}}`, final: `spec: {type: S3, s3: {}}`,
+		before: entries{`alice Update v1: {f:spec: {f:type: {}, f:git: {}}}`},
+		after:  entries{`alice Update v1: {f:spec: {f:git: {}}}`, `bob Update v1: {f:spec: {f:type: {}, f:git: {f:url: {}}, f:s3: {}}}`},
+		want:   entries{`bob Update v1: {f:spec: {f:type: {}, f:s3: {}}}`},
+	},
+	{
+		name: "G5, G7: fields of items follow the keys of the items, in any order",
+		old:  `spec: {items: [{name: a, size: 1}, {name: b, size: 2}]}`, asked: `spec: {items: [{name: b, size: 9}, {name: c, size: 3}, {name: a, size: 1}]}`,
+		final:  `spec: {items: [{name: b, size: 2}, {name: c}, {name: a, size: 1}]}`,
+		before: entries{`alice Update v1: {f:spec: {f:items: {'k:{"name":"a"}': {.: {}, f:name: {}, f:size: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:size: {}}}}}`},
+		after: entries{
+			`alice Update v1: {f:spec: {f:items: {'k:{"name":"a"}': {.: {}, f:name: {}, f:size: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}}}}}`,
+			`bob Update v1: {f:spec: {f:items: {'k:{"name":"b"}': {f:size: {}}, 'k:{"name":"c"}': {.: {}, f:name: {}, f:size: {}}}}}`,
+		},
+		want: entries{
+			`alice Update v1: {f:spec: {f:items: {'k:{"name":"a"}': {.: {}, f:name: {}, f:size: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:size: {}}}}}`,
+			`bob Update v1: {f:spec: {f:items: {'k:{"name":"c"}': {.: {}, f:name: {}}}}}`,
+		},
+	},
+	{
+		name: "G5, G7: items of two keys, one of them a number",
+		old:  `spec: {ports: [{port: 80, protocol: TCP, host: h}]}`, asked: `spec: {ports: [{port: 81, protocol: TCP, host: i}, {port: 80.0, protocol: TCP, host: i}]}`,
+		final:  `spec: {ports: [{port: 81, protocol: TCP}, {port: 80.0, protocol: TCP, host: h}]}`,
+		before: entries{`alice Update v1: {f:spec: {f:ports: {'k:{"port":80,"protocol":"TCP"}': {.: {}, f:host: {}, f:port: {}, f:protocol: {}}}}}`},
+		after: entries{
+			`alice Update v1: {f:spec: {f:ports: {'k:{"port":80,"protocol":"TCP"}': {.: {}, f:port: {}, f:protocol: {}}}}}`,
+			`bob Update v1: {f:spec: {f:ports: {'k:{"port":80,"protocol":"TCP"}': {f:host: {}}, 'k:{"port":81,"protocol":"TCP"}': {.: {}, f:host: {}, f:port: {}, f:protocol: {}}}}}`,
+		},
+		want: entries{
+			`alice Update v1: {f:spec: {f:ports: {'k:{"port":80,"protocol":"TCP"}': {.: {}, f:host: {}, f:port: {}, f:protocol: {}}}}}`,
+			`bob Update v1: {f:spec: {f:ports: {'k:{"port":81,"protocol":"TCP"}': {.: {}, f:port: {}, f:protocol: {}}}}}`,
+		},
+	},
+	{
+		name: "G7: items of a set that is kept",
+		old:  `spec: {tags: [a, b]}`, asked: `spec: {tags: [b, c]}`, final: `spec: {tags: [a, b]}`,
+		before: entries{`alice Apply v1: {f:spec: {f:tags: {'v:"a"': {}, 'v:"b"': {}}}}`},
+		after:  entries{`alice Apply v1: {f:spec: {f:tags: {'v:"b"': {}}}}`, `bob Update v1: {f:spec: {f:tags: {'v:"c"': {}}}}`},
+		want:   entries{`alice Apply v1: {f:spec: {f:tags: {'v:"a"': {}, 'v:"b"': {}}}}`},
+	},
+	{
+		name: "G7: a map of which some values are kept, some dropped and some removed",
+		old:  `spec: {pools: {x: {size: 1}, gone: {size: 2}}}`, asked: `spec: {pools: {x: {size: 5}, new: {size: 5}}}`,
+		final:  `spec: {pools: {x: {size: 1}, new: {}}}`,
+		before: entries{`alice Update v1: {f:spec: {f:pools: {.: {}, f:x: {.: {}, f:size: {}}, f:gone: {.: {}, f:size: {}}}}}`},
+		after: entries{
+			`alice Update v1: {f:spec: {f:pools: {.: {}, f:x: {.: {}}}}}`,
+			`bob Update v1: {f:spec: {f:pools: {f:x: {f:size: {}}, f:new: {.: {}, f:size: {}}}}}`,
+		},
+		want: entries{
+			`alice Update v1: {f:spec: {f:pools: {.: {}, f:x: {.: {}, f:size: {}}}}}`,
+			`bob Update v1: {f:spec: {f:pools: {f:new: {}}}}`,
+		},
+	},
+	{
+		name: "G7: an atomic list that is kept",
+		old:  `spec: {args: [a]}`, asked: `spec: {args: [a, b]}`, final: `spec: {args: [a]}`,
+		before: entries{`alice Update v1: {f:spec: {f:args: {}}}`}, after: entries{`bob Update v1: {f:spec: {f:args: {}}}`},
+		want: entries{`alice Update v1: {f:spec: {f:args: {}}}`},
+	},
+	{
+		name: "G7: an atomic object of which another part was changed is the writer's",
+		old:  `spec: {whole: {x: 1, z: 1}}`, asked: `spec: {whole: {x: 2, z: 2}}`, final: `spec: {whole: {x: 1, z: 2}}`,
+		before: entries{`alice Update v1: {f:spec: {f:whole: {}}}`}, after: entries{`bob Update v1: {f:spec: {f:whole: {}}}`},
+		want: entries{`bob Update v1: {f:spec: {f:whole: {}}}`},
+	},
+	{
+		name: "G7: metadata and all else that nothing changed is as field management says",
+		old:  `{metadata: {labels: {a: b}}, spec: {replicas: 3}}`, asked: `{metadata: {labels: {a: c}}, spec: {replicas: 5}}`,
+		final:  `{metadata: {labels: {a: c}}, spec: {replicas: 3}}`,
+		before: entries{`alice Update v1: {f:metadata: {f:labels: {f:a: {}}}, f:spec: {f:replicas: {}}}`},
+		after:  entries{`bob Update v1: {f:metadata: {f:labels: {f:a: {}}}, f:spec: {f:replicas: {}}}`},
+		want:   entries{`alice Update v1: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:metadata: {f:labels: {f:a: {}}}}`},
+	},
+	{
+		name: "R1: what names nothing that any object has is left alone",
+		old:  `spec: {replicas: 3}`, asked: `spec: {replicas: 5}`, final: `spec: {replicas: 3}`,
+		before: entries{`alice Update v1: {f:spec: {f:replicas: {}, f:list: {'k:{"n":null}': {}, 'v:{"x":1}': {}, 'i:-1': {}, 'i:9': {}}, f:x: {f:z: {}}}}`},
+		after:  entries{`alice Update v1: {f:spec: {f:list: {'k:{"n":null}': {}, 'v:{"x":1}': {}, 'i:-1': {}, 'i:9': {}}, f:x: {f:z: {}}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
+		want:   entries{`alice Update v1: {f:spec: {f:replicas: {}, f:list: {'k:{"n":null}': {}, 'v:{"x":1}': {}, 'i:-1': {}, 'i:9': {}}, f:x: {f:z: {}}}}`},
+	},
+	{
+		name: "G7: entries of other subresources are other entries",
+		old:  `spec: {replicas: 3}`, asked: `spec: {replicas: 5}`, final: `spec: {replicas: 3}`,
+		before: entries{`hpa Update v1 scale: {f:spec: {f:replicas: {}}}`},
+		after:  entries{`hpa Update v1: {f:spec: {f:replicas: {}}}`},
+		want:   entries{`hpa Update v1 scale: {f:spec: {f:replicas: {}}}`},
+	},
+	{
+		name: "U8: with conversion None entries of other versions are corrected like those of the request's",
+		old:  `spec: {replicas: 3, foo: {qux: 1}}`, asked: `spec: {replicas: 5, foo: {qux: 1}}`, final: `spec: {replicas: 3}`,
+		before: entries{`alice Update v1beta1: {f:spec: {f:replicas: {}, f:foo: {f:qux: {}}}}`},
+		after:  entries{`alice Update v1beta1: {f:spec: {f:foo: {f:qux: {}}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
+		want:   entries{`alice Update v1beta1: {f:spec: {f:replicas: {}}}`},
+	},
+}
+
+// TestG7UpdatesKeepOwners has updates of which the gates, or normalization of a union, changed what they asked for.
+func TestG7UpdatesKeepOwners(t *testing.T) {
+	for _, tc := range updatesThatWereChanged {
+		t.Run(tc.name, func(t *testing.T) {
+			objects := &Objects{Old: testyaml.Object(t, tc.old), Asked: testyaml.Object(t, tc.asked), Final: testyaml.Object(t, tc.final)}
+			got, err := Correct(Write{
+				Before: tc.before.parse(t), After: tc.after.parse(t), Objects: inAllVersions(objects), SameFields: sameFields,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(described(t, tc.want.parse(t)), described(t, got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// appliesThatWereSettled are the cases of TestG7AppliersKeepLapseAndShare.
+var appliesThatWereSettled = []struct {
+	name          string
+	paths         []string
+	old           string
+	sent, settled string
+	asked         string // what field management made of the settled configuration
+	final         string // empty: as asked
+	before, after entries
+	want          entries
+}{
+	{
+		name: "G7.1: who names the persisted value shares it", paths: []string{".spec.replicas"},
+		old: `spec: {replicas: 3}`, sent: `spec: {replicas: 3}`, settled: `spec: {replicas: 3}`, asked: `spec: {replicas: 3}`,
+		before: entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`},
+		after:  entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:replicas: {}}}`},
+		want:   entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:replicas: {}}}`},
+	},
+	{
+		name: "G7.1: who names another value does not become owner", paths: []string{".spec.replicas"},
+		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: b, replicas: 5}`, settled: `spec: {image: b, replicas: 3}`,
+		asked:  `spec: {image: b, replicas: 3}`,
+		before: entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`},
+		after:  entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+		want:   entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:image: {}}}`},
+	},
+	{
+		name: "G7.2: an owner that names another value owns it still", paths: []string{".spec.replicas"},
+		old: `spec: {replicas: 3}`, sent: `spec: {replicas: 5}`, settled: `spec: {replicas: 3}`, asked: `spec: {replicas: 3}`,
+		before: entries{`bob Apply v1: {f:spec: {f:replicas: {}}}`},
+		after:  entries{`bob Apply v1: {f:spec: {f:replicas: {}}}`},
+		want:   entries{`bob Apply v1: {f:spec: {f:replicas: {}}}`},
+	},
+	{
+		name: "G7.2: an owner that leaves it out owns it no more", paths: []string{".spec.replicas"},
+		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a}`, settled: `spec: {image: a}`,
+		asked: `spec: {image: a}`, final: `spec: {image: a, replicas: 3}`,
+		before: entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+		after:  entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
+		want:   entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
+	},
+	{
+		name: "G7.2: an owner that gives it up with a null owns it no more", paths: []string{".spec.replicas"},
+		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a, replicas: null}`, settled: `spec: {image: a}`,
+		asked: `spec: {image: a}`, final: `spec: {image: a, replicas: 3}`,
+		before: entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+		after:  entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
+		want:   entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
+	},
+	{
+		name: "G7.1: a field that is not persisted has no owner", paths: []string{".spec.replicas"},
+		old: `spec: {image: a}`, sent: `spec: {image: a, replicas: 5}`, settled: `spec: {image: a}`, asked: `spec: {image: a}`,
+		before: entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
+		after:  entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
+		want:   entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
+	},
+	{
+		name: "G7.1: the only field of an object leaves the object owned", paths: []string{".spec.foo.qux"},
+		sent: `spec: {foo: {qux: 1}}`, settled: `spec: {foo: {}}`, asked: `spec: {foo: {}}`,
+		after: entries{`bob Apply v1: {f:spec: {f:foo: {}}}`},
+		want:  entries{`bob Apply v1: {f:spec: {f:foo: {}}}`},
+	},
+	{
+		name: "G7.2: a part of a disabled object that another applier owns", paths: []string{".spec.foo"},
+		old: `spec: {foo: {baz: 1, qux: 2}}`, sent: `spec: {foo: {baz: 5}}`, settled: `spec: {foo: {baz: 1}}`, asked: `spec: {foo: {baz: 1, qux: 2}}`,
+		before: entries{`alice Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`, `bob Apply v1: {f:spec: {f:foo: {f:qux: {}}}}`},
+		after:  entries{`alice Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`, `bob Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`},
+		want:   entries{`alice Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`},
+	},
+	{
+		name: "G5, G7.2: fields of items by their keys", paths: []string{".spec.items[*].size"},
+		old: `spec: {items: [{name: a, size: 1}, {name: b, size: 2}]}`, sent: `spec: {items: [{name: b, size: 9}, {name: a}]}`,
+		settled: `spec: {items: [{name: b, size: 2}, {name: a}]}`, asked: `spec: {items: [{name: a}, {name: b, size: 2}]}`,
+		final:  `spec: {items: [{name: a, size: 1}, {name: b, size: 2}]}`,
+		before: entries{`bob Apply v1: {f:spec: {f:items: {'k:{"name":"a"}': {.: {}, f:name: {}, f:size: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:size: {}}}}}`},
+		after:  entries{`bob Apply v1: {f:spec: {f:items: {'k:{"name":"a"}': {.: {}, f:name: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:size: {}}}}}`},
+		want:   entries{`bob Apply v1: {f:spec: {f:items: {'k:{"name":"a"}': {.: {}, f:name: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:size: {}}}}}`},
+	},
+	{
+		name: "G7: an applier that comes with another version has what it had", paths: []string{".spec.replicas"},
+		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a, replicas: 5}`, settled: `spec: {image: a, replicas: 3}`, asked: `spec: {image: a, replicas: 3}`,
+		before: entries{`bob Apply v1beta1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+		after:  entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+		want:   entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+	},
+	{
+		name: "G7: entries of the same name by update, or of another subresource, are not the applier's", paths: []string{".spec.replicas"},
+		old: `spec: {replicas: 3}`, sent: `spec: {}`, settled: `spec: {}`, asked: `spec: {}`, final: `spec: {replicas: 3}`,
+		before: entries{`bob Apply v1 scale: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
+		after:  entries{`bob Apply v1 scale: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {}}`},
+		want:   entries{`bob Apply v1: {f:spec: {}}`, `bob Apply v1 scale: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
+	},
+	{
+		name: "G7.2: a persisted null that is applied again is owned still", paths: []string{".spec.replicas"},
+		old: `spec: {image: a, replicas: null}`, sent: `spec: {image: b, replicas: null}`, settled: `spec: {image: b, replicas: null}`, asked: `spec: {image: b, replicas: null}`,
+		before: entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+		after:  entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+		want:   entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+	},
+}
+
+// TestG7AppliersKeepLapseAndShare has applies to an object of which the paths are disabled. The configuration was settled
+// before field management saw it.
+func TestG7AppliersKeepLapseAndShare(t *testing.T) {
+	for _, tc := range appliesThatWereSettled {
+		t.Run(tc.name, func(t *testing.T) {
+			final := tc.final
+			if final == "" {
+				final = tc.asked
+			}
+			objects := &Objects{Old: testyaml.Object(t, tc.old), Asked: testyaml.Object(t, tc.asked), Final: testyaml.Object(t, final)}
+			got, err := Correct(Write{
+				Before: tc.before.parse(t), After: tc.after.parse(t), Objects: inAllVersions(objects), SameFields: sameFields,
+				Applier: &Applier{
+					Manager: "bob", Configuration: testyaml.Object(t, tc.sent), Settled: testyaml.Object(t, tc.settled),
+					Guarded: guardedBy(planOf(t, correctSchemaYAML, tc.paths...)),
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(described(t, tc.want.parse(t)), described(t, got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestU8EntriesOfVersionsAreCorrectedInTheirObjects has a webhook that calls replicas count in v1beta1.
+func TestU8EntriesOfVersionsAreCorrectedInTheirObjects(t *testing.T) {
+	objects := map[string]*Objects{
+		"example.com/v1":      {Old: testyaml.Object(t, `spec: {replicas: 3}`), Asked: testyaml.Object(t, `spec: {replicas: 5}`), Final: testyaml.Object(t, `spec: {replicas: 3}`)},
+		"example.com/v1beta1": {Old: testyaml.Object(t, `spec: {count: 3}`), Asked: testyaml.Object(t, `spec: {count: 5}`), Final: testyaml.Object(t, `spec: {count: 3}`)},
+	}
+	asked := map[string]bool{}
+	got, err := Correct(Write{
+		Before: entries{
+			`alice Update v1beta1: {f:spec: {f:count: {}}}`, `carol Update v2: {f:spec: {f:size: {}}}`, `dave Update v1beta1: {f:metadata: {f:labels: {}}}`,
+			`erin Update v3: {f:spec: {f:gone: {}}}`,
+		}.parse(t),
+		After: entries{
+			`bob Update v1: {f:spec: {f:replicas: {}}}`, `carol Update v2: {f:spec: {f:other: {}}}`, `dave Update v1beta1: {f:metadata: {f:labels: {}}}`,
+		}.parse(t),
+		Objects: func(apiVersion string, changed bool) (*Objects, error) {
+			asked[apiVersion] = asked[apiVersion] || changed
+			return objects[apiVersion], nil
+		},
+		SameFields: func(a, b string) bool { return a == b },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := entries{`alice Update v1beta1: {f:spec: {f:count: {}}}`, `carol Update v2: {f:spec: {f:other: {}}}`, `dave Update v1beta1: {f:metadata: {f:labels: {}}}`}
+	if diff := cmp.Diff(described(t, want.parse(t)), described(t, got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]bool{"example.com/v1": true, "example.com/v1beta1": true, "example.com/v2": true, "example.com/v3": true}, asked); diff != "" {
+		t.Errorf("G1: asked for objects of versions (-want +got):\n%s", diff)
+	}
+}
+
+func TestG1AFailingConversionIsAnError(t *testing.T) {
+	failure := errors.New("webhook is down")
+	for name, w := range map[string]Write{
+		"G1: of an entry that field management made":    {After: entries{`bob Update v1: {f:spec: {f:a: {}}}`}.parse(t)},
+		"G1: of an entry that field management removed": {Before: entries{`bob Update v1: {f:spec: {f:a: {}}}`}.parse(t)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.SameFields, w.Objects = sameFields, func(string, bool) (*Objects, error) { return nil, failure }
+			if _, err := Correct(w); !errors.Is(err, failure) {
+				t.Errorf("got error %v", err)
+			}
+		})
+	}
+}
+
+// TestG7EntriesThatCannotBeDecoded: field management forgives what it starts from, and takes none of it then.
+func TestG7EntriesThatCannotBeDecoded(t *testing.T) {
+	const text = `alice Update v1: {f:spec: {f:replicas: {}}}`
+	defect := func(change func(*metav1.ManagedFieldsEntry)) []metav1.ManagedFieldsEntry {
+		list := entries{text, text}.parse(t)
+		list[1].Manager = "carol"
+		change(&list[1])
+		return list
+	}
+	for name, broken := range map[string][]metav1.ManagedFieldsEntry{
+		"another operation":     defect(func(e *metav1.ManagedFieldsEntry) { e.Operation = "Patch" }),
+		"no operation":          defect(func(e *metav1.ManagedFieldsEntry) { e.Operation = "" }),
+		"no apiVersion":         defect(func(e *metav1.ManagedFieldsEntry) { e.APIVersion = "" }),
+		"no fieldsType":         defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsType = "" }),
+		"another fieldsType":    defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsType = "FieldsV2" }),
+		"truncated JSON":        defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = metav1.NewFieldsV1(`{"f:spec":{"f:rep`) }),
+		"no object":             defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = metav1.NewFieldsV1(`[]`) }),
+		"a key that is no JSON": defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = metav1.NewFieldsV1(`{"f:items":{"k:{name}":{}}}`) }),
+		"a key without a kind":  defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = metav1.NewFieldsV1(`{"spec":{}}`) }),
+	} {
+		t.Run("G7: "+name, func(t *testing.T) {
+			objects := &Objects{Old: testyaml.Object(t, `spec: {replicas: 3}`), Asked: testyaml.Object(t, `spec: {replicas: 5}`), Final: testyaml.Object(t, `spec: {replicas: 3}`)}
+			w := Write{Before: broken, After: entries{`bob Update v1: {f:spec: {f:image: {}, f:replicas: {}}}`}.parse(t), Objects: inAllVersions(objects), SameFields: sameFields}
+			got, err := Correct(w)
+			if err != nil {
+				t.Fatalf("the entries before are no error: %v", err)
+			}
+			want := entries{`bob Update v1: {f:spec: {f:image: {}}}`}
+			if diff := cmp.Diff(described(t, want.parse(t)), described(t, got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			w.After = broken
+			if _, err := Correct(w); err == nil || !strings.Contains(err.Error(), `manager "carol"`) {
+				t.Errorf("R1: entries of field management that cannot be decoded: error %v", err)
+			}
+		})
+	}
+}
+
+// TestG7KeysOfAnUnknownKindAreLeftOut, as upstream leaves them out, whichever version of it wrote them.
+func TestG7KeysOfAnUnknownKindAreLeftOut(t *testing.T) {
+	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1}`), Asked: testyaml.Object(t, `spec: {a: 2}`), Final: testyaml.Object(t, `spec: {a: 1}`)}
+	before := entries{`alice Update v1: {f:spec: {f:a: {}, x:b: {}}}`}.parse(t)
+	got, err := Correct(Write{Before: before, After: entries{`bob Update v1: {f:spec: {f:a: {}}}`}.parse(t), Objects: inAllVersions(objects), SameFields: sameFields})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(described(t, entries{`alice Update v1: {f:spec: {f:a: {}}}`}.parse(t)), described(t, got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestG7WithoutFieldsIsWithoutOwner: an entry may lack fieldsV1.
+func TestG7WithoutFieldsIsWithoutOwner(t *testing.T) {
+	list := entries{`alice Update v1: {}`}.parse(t)
+	list[0].FieldsV1 = nil
+	objects := &Objects{Old: map[string]any{}, Asked: map[string]any{"a": "b"}, Final: map[string]any{}}
+	got, err := Correct(Write{Before: list, After: list, Objects: inAllVersions(objects), SameFields: sameFields})
+	if err != nil || got != nil { // an empty list would be written to the object
+		t.Errorf("got %v and error %v", got, err)
+	}
+}
+
+// TestG7OfSeveralEntriesOfOneManagerTheLastCounts as upstream decodes them.
+func TestG7OfSeveralEntriesOfOneManagerTheLastCounts(t *testing.T) {
+	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1, b: 1}`), Asked: testyaml.Object(t, `spec: {a: 2, b: 2}`), Final: testyaml.Object(t, `spec: {a: 1, b: 1}`)}
+	got, err := Correct(Write{
+		Before:  entries{`alice Update v1: {f:spec: {f:a: {}}}`, `alice Update v1: {f:spec: {f:b: {}}}`}.parse(t),
+		After:   entries{`bob Update v1: {f:spec: {f:a: {}, f:b: {}}}`}.parse(t),
+		Objects: inAllVersions(objects), SameFields: sameFields,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(described(t, entries{`alice Update v1: {f:spec: {f:b: {}}}`}.parse(t)), described(t, got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestG6OrderAndTimesOfEntries: a request that changed nothing must not look as if it did.
+func TestG6OrderAndTimesOfEntries(t *testing.T) {
+	kept := &Objects{Old: testyaml.Object(t, `spec: {a: 1}`), Asked: testyaml.Object(t, `spec: {a: 2}`), Final: testyaml.Object(t, `spec: {a: 1}`)}
+	const alice, bob, carol = `alice Update v1: {f:spec: {f:a: {}}}`, `bob Update v1: {f:spec: {f:b: {}}}`, `carol Apply v1: {f:spec: {f:c: {}}}`
+	for _, tc := range []struct {
+		name          string
+		before, after []metav1.ManagedFieldsEntry
+		want          []string
+		times         []int64
+	}{
+		{
+			name:   "entries as they were have the order that they had",
+			before: timed(entries{bob, alice, carol}.parse(t), 9, 1, 5), after: timed(entries{carol, bob, `dave Update v1: {f:spec: {f:a: {}}}`}.parse(t), 5, 9, 20),
+			want: entries{bob, alice, carol}, times: []int64{9, 1, 5},
+		},
+		{
+			name:   "times alone are no change of the order",
+			before: timed(entries{bob, alice}.parse(t), 9, 1), after: timed(entries{bob, alice}.parse(t), 9, 20),
+			want: entries{bob, alice}, times: []int64{9, 20},
+		},
+		{
+			name:   "else appliers come first, then the oldest",
+			before: timed(entries{bob, alice}.parse(t), 9, 1), after: timed(entries{bob, carol}.parse(t), 9, 20),
+			want: entries{carol, alice, bob}, times: []int64{20, 1, 9},
+		},
+		{
+			name:  "of the same second by name, version and subresource",
+			after: timed(entries{`z Update v1: {f:b: {}}`, `a Update v2: {f:b: {}}`, `a Update v1 status: {f:b: {}}`, `a Update v1: {f:b: {}}`}.parse(t), 7, 7, 7, 7),
+			want:  entries{`a Update v1: {f:b: {}}`, `a Update v1 status: {f:b: {}}`, `a Update v2: {f:b: {}}`, `z Update v1: {f:b: {}}`}, times: []int64{7, 7, 7, 7},
+		},
+	} {
+		t.Run("G6: "+tc.name, func(t *testing.T) {
+			got, err := Correct(Write{Before: tc.before, After: tc.after, Objects: inAllVersions(kept), SameFields: sameFields})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(described(t, entries(tc.want).parse(t)), described(t, got)); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			for i := range got {
+				if got[i].Time.Unix() != tc.times[i] {
+					t.Errorf("entry %d has time %d, want %d", i, got[i].Time.Unix(), tc.times[i])
+				}
+			}
+		})
+	}
+}
+
+// TestG6EntriesThatStayAreTheSameBytes: upstream's store compares what is encoded.
+func TestG6EntriesThatStayAreTheSameBytes(t *testing.T) {
+	before := entries{`alice Update v1: {f:spec: {f:a: {}, f:b: {}}}`}.parse(t)
+	before[0].FieldsV1 = metav1.NewFieldsV1(`{ "f:spec": {"f:b": {}, "f:a": {}} }`)
+	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1, b: 1}`), Asked: testyaml.Object(t, `spec: {a: 2, b: 1}`), Final: testyaml.Object(t, `spec: {a: 1, b: 1}`)}
+	got, err := Correct(Write{
+		Before: before, After: entries{`alice Update v1: {f:spec: {f:b: {}}}`, `bob Update v1: {f:spec: {f:a: {}}}`}.parse(t),
+		Objects: inAllVersions(objects), SameFields: sameFields,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

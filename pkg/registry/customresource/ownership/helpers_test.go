@@ -1,0 +1,111 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
+)
+
+// entries are managedFields as tests write them, in order.
+type entries []string
+
+// parse reads entries such as `alice Update v1: {f:spec: {f:image: {}}}`. A subresource may follow the version.
+func (e entries) parse(t testing.TB) []metav1.ManagedFieldsEntry {
+	t.Helper()
+	if e == nil {
+		return nil
+	}
+	out := []metav1.ManagedFieldsEntry{}
+	for _, text := range e {
+		head, fields, ok := strings.Cut(text, ": ")
+		words := strings.Fields(head)
+		if !ok || len(words) < 3 {
+			t.Fatalf("no entry: %s", text)
+		}
+		entry := metav1.ManagedFieldsEntry{
+			Manager: words[0], Operation: metav1.ManagedFieldsOperationType(words[1]), APIVersion: "example.com/" + words[2],
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(asJSON(t, testyaml.Object(t, fields))),
+		}
+		if len(words) > 3 {
+			entry.Subresource = words[3]
+		}
+		out = append(out, entry)
+	}
+	return out
+}
+
+func asJSON(t testing.TB, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// described returns entries as text that can be compared: who, and the fields in canonical form.
+func described(t testing.TB, from []metav1.ManagedFieldsEntry) []string {
+	t.Helper()
+	out := []string{}
+	for _, entry := range from {
+		text := entry.Manager + " " + string(entry.Operation) + " " + strings.TrimPrefix(entry.APIVersion, "example.com/")
+		if entry.Subresource != "" {
+			text += " " + entry.Subresource
+		}
+		out = append(out, text+": "+canonical(t, entry))
+	}
+	return out
+}
+
+func canonical(t testing.TB, entry metav1.ManagedFieldsEntry) string {
+	t.Helper()
+	fields := &fieldpath.Set{}
+	if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+		return "no fields: " + string(entry.FieldsV1.GetRawBytes())
+	}
+	text, err := fields.ToJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// timed sets the times of entries, in seconds.
+func timed(entries []metav1.ManagedFieldsEntry, seconds ...int64) []metav1.ManagedFieldsEntry {
+	for i, s := range seconds {
+		entries[i].Time = &metav1.Time{Time: time.Unix(s, 0)}
+	}
+	return entries
+}
+
+// planOf returns the plan of one alpha gate at the paths.
+func planOf(t testing.TB, schemaYAML string, paths ...string) *fieldgate.Plan {
+	t.Helper()
+	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: paths}
+	gates := &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}}
+	return fieldgate.Compile(gates, testyaml.Structural(t, schemaYAML))
+}
+
+func guardedBy(plan *fieldgate.Plan) *fieldgate.Place {
+	root, _ := plan.Disabled(scope.Everything)
+	return &root
+}
+
+// inAllVersions returns the same objects for every version that can be read.
+func inAllVersions(objects *Objects) func(string, bool) (*Objects, error) {
+	return func(string, bool) (*Objects, error) { return objects, nil }
+}
+
+func sameFields(string, string) bool { return true }

@@ -1,0 +1,185 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// These tests bound the work by what is allocated, which is the same on every machine; no time is measured. What takes far
+// more than linear time without allocating would run into the timeout of go test.
+
+// cost is what a function allocates.
+type cost struct{ mallocs, bytes uint64 }
+
+func costOf(do func()) cost {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return cost{after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}
+}
+
+// assertLinear claims that ten times the input costs at most ten times as much, with room for the steps in which maps
+// grow, and for what does not depend on the input.
+func assertLinear(t *testing.T, small, large cost) {
+	t.Helper()
+	t.Logf("n: %+v, 10n: %+v", small, large)
+	const factor, constantMallocs, constantBytes = 20, 500, 1 << 17
+	if large.mallocs > factor*small.mallocs+constantMallocs {
+		t.Errorf("R3: %d allocations for n, %d for 10n", small.mallocs, large.mallocs)
+	}
+	if large.bytes > factor*small.bytes+constantBytes {
+		t.Errorf("R3: %d bytes for n, %d for 10n", small.bytes, large.bytes)
+	}
+}
+
+func entryOf(manager, fields string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "example.com/v1",
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
+	}
+}
+
+// times joins what n numbers make, as the fields of an object of managedFields.
+func times(n int, field func(i int) string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = field(i)
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// listOf is a list map of n items, in which each has a size.
+func listOf(n int, size int64) map[string]any {
+	list := make([]any, n)
+	for i := range list {
+		list[i] = map[string]any{"name": fmt.Sprintf("n%06d", i), "size": size}
+	}
+	return map[string]any{"items": list}
+}
+
+// keptList are the states of an object in which a gate kept the size of each of n items.
+func keptList(n int) *Objects {
+	return &Objects{Old: listOf(n, 1), Asked: listOf(n, 2), Final: listOf(n, 1)}
+}
+
+func itemFields(i int) string { return fmt.Sprintf(`"k:{\"name\":\"n%06d\"}":{".":{},"f:size":{}}`, i) }
+
+// largeWrites are the cases of TestR3CorrectTakesLinearTime, by what is large.
+var largeWrites = map[string]func(n int) Write{
+	"an entry with many items of a list map": func(n int) Write {
+		fields := `{"f:items":` + times(n, itemFields) + `}`
+		return Write{
+			Before:  []metav1.ManagedFieldsEntry{entryOf("alice", fields)},
+			After:   []metav1.ManagedFieldsEntry{entryOf("bob", fields)},
+			Objects: inAllVersions(keptList(n)),
+		}
+	},
+	"many entries, each with an item of a long list": func(n int) Write {
+		w := Write{Objects: inAllVersions(keptList(n))}
+		for i := range n {
+			w.After = append(w.After, entryOf(fmt.Sprintf("m%06d", i), `{"f:items":{`+itemFields(i)+`}}`))
+		}
+		return w
+	},
+	"many sets of keys that are made up": func(n int) Write {
+		fields := times(n, func(i int) string { return fmt.Sprintf(`"k:{\"x%06d\":1}":{"f:size":{}}`, i) })
+		return Write{After: []metav1.ManagedFieldsEntry{entryOf("bob", `{"f:items":`+fields+`}`)}, Objects: inAllVersions(keptList(n))}
+	},
+	"many items of a set": func(n int) Write {
+		set := func(from int) map[string]any {
+			items := make([]any, n)
+			for i := range items {
+				items[i] = int64(from + i)
+			}
+			return map[string]any{"tags": items}
+		}
+		fields := times(n, func(i int) string { return fmt.Sprintf(`"v:%d":{}`, i) })
+		return Write{
+			Before:  []metav1.ManagedFieldsEntry{entryOf("alice", `{"f:tags":`+fields+`}`)},
+			Objects: inAllVersions(&Objects{Old: set(0), Asked: set(1), Final: set(0)}),
+		}
+	},
+	"sets that interleave": func(n int) Write {
+		field := func(from int) func(int) string {
+			return func(i int) string { return fmt.Sprintf(`"f:%06d":{"f:a":{}}`, 2*i+from) }
+		}
+		return Write{
+			Before:  []metav1.ManagedFieldsEntry{entryOf("alice", times(n, field(0)))},
+			After:   []metav1.ManagedFieldsEntry{entryOf("alice", times(n, field(1)))},
+			Objects: inAllVersions(&Objects{Old: map[string]any{}, Asked: map[string]any{"a": true}, Final: map[string]any{}}),
+		}
+	},
+}
+
+func TestR3CorrectTakesLinearTime(t *testing.T) {
+	for name, write := range largeWrites {
+		t.Run("R3: "+name, func(t *testing.T) {
+			costs := map[int]cost{}
+			for _, n := range []int{1_000, 10_000} {
+				w := write(n)
+				w.SameFields = sameFields
+				costs[n] = costOf(func() {
+					if _, err := Correct(w); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+			assertLinear(t, costs[1_000], costs[10_000])
+		})
+	}
+}
+
+// TestR1DeepObjects has a field deep inside of an object, beside many others: if it was compared at each level anew this
+// would take minutes.
+func TestR1DeepObjects(t *testing.T) {
+	const depth, width = 8_000, 50_000
+	object := func(changed int64) map[string]any {
+		leaves := map[string]any{"changed": changed}
+		for i := range width {
+			leaves[fmt.Sprintf("l%06d", i)] = int64(i)
+		}
+		for range depth {
+			leaves = map[string]any{"a": leaves}
+		}
+		return leaves
+	}
+	fields := strings.Repeat(`{".":{},"f:a":`, depth) + `{"f:changed":{}}` + strings.Repeat("}", depth)
+	old := object(1)
+	got, err := Correct(Write{
+		Before:     []metav1.ManagedFieldsEntry{entryOf("alice", fields)},
+		After:      []metav1.ManagedFieldsEntry{entryOf("bob", fields)},
+		SameFields: sameFields, Objects: inAllVersions(&Objects{Old: old, Asked: object(2), Final: old}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || got[0].Manager != "alice" {
+		t.Errorf("G7: %d entries, want that of alice", len(got))
+	}
+}
+
+// TestR3VersionsAreConvertedOnce: a webhook is asked once for a version, however many entries have it.
+func TestR3VersionsAreConvertedOnce(t *testing.T) {
+	calls := map[string]int{}
+	w := Write{SameFields: sameFields, Objects: func(apiVersion string, _ bool) (*Objects, error) {
+		calls[apiVersion]++
+		return keptList(1), nil
+	}}
+	for i := range 10 {
+		w.After = append(w.After, entryOf(fmt.Sprint(i), `{"f:items":{`+itemFields(0)+`}}`))
+	}
+	if _, err := Correct(w); err != nil {
+		t.Fatal(err)
+	}
+	if calls["example.com/v1"] != 1 {
+		t.Errorf("asked %d times", calls["example.com/v1"])
+	}
+}

@@ -1,0 +1,508 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smdvalue "sigs.k8s.io/structured-merge-diff/v6/value"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
+)
+
+// These tests compare with upstream's field manager, told what would be persisted in the first place.
+
+// upstreamSchemaYAML has every kind of place that a path of managedFields can lead to or through. Objects of it hold
+// integers only, which no list map has as a key.
+const upstreamSchemaYAML = `
+type: object
+properties:
+  apiVersion: {type: string}
+  kind: {type: string}
+  metadata: {type: object}
+  spec:
+    type: object
+    properties:
+      image: {type: integer}
+      replicas: {type: integer}
+      foo: {type: object, properties: {baz: {type: integer}, qux: {type: integer}, deep: {type: object, properties: {a: {type: integer}, b: {type: integer}}}}}
+      pools: {type: object, additionalProperties: {type: object, properties: {size: {type: integer}, image: {type: integer}}}}
+      items:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name]
+        items:
+          type: object
+          required: [name]
+          properties: {name: {type: string}, size: {type: integer}, extra: {type: object, properties: {a: {type: integer}, b: {type: integer}}}}
+      tags: {type: array, x-kubernetes-list-type: set, items: {type: integer}}
+      args: {type: array, x-kubernetes-list-type: atomic, items: {type: integer}}
+      whole: {type: object, x-kubernetes-map-type: atomic, properties: {x: {type: integer}, z: {type: integer}}}
+`
+
+var upstreamPaths = []string{
+	".spec.replicas", ".spec.foo", ".spec.foo.qux", ".spec.foo.deep", ".spec.foo.deep.a", ".spec.pools", ".spec.pools[*].size",
+	".spec.items", ".spec.items[*].size", ".spec.items[*].extra", ".spec.items[*].extra.a", ".spec.tags", ".spec.args", ".spec.whole", ".spec.whole.x",
+}
+
+var upstreamKind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "CronTab"}
+
+func upstreamManager(t testing.TB) *managedfields.FieldManager {
+	t.Helper()
+	text, err := yaml.YAMLToJSON([]byte(upstreamSchemaYAML))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := &spec.Schema{}
+	if err := json.Unmarshal(text, model); err != nil {
+		t.Fatal(err)
+	}
+	model.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{
+		"group": upstreamKind.Group, "version": upstreamKind.Version, "kind": upstreamKind.Kind,
+	}})
+	converter, err := managedfields.NewTypeConverter(map[string]*spec.Schema{"com.example.v1.CronTab": model}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return managedfieldstest.NewFakeFieldManager(converter, upstreamKind)
+}
+
+// random makes objects and changes them.
+type random struct{ *rand.Rand }
+
+func (r random) often() bool  { return r.IntN(4) != 0 }
+func (r random) seldom() bool { return r.IntN(4) == 0 }
+
+func (r random) object(fields map[string]func() any) map[string]any {
+	out := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if make := fields[name]; r.often() {
+			out[name] = make()
+		}
+	}
+	return out
+}
+
+func (r random) number() any { return int64(r.IntN(3)) }
+
+func (r random) pair() any {
+	return r.object(map[string]func() any{"a": r.number, "b": r.number})
+}
+
+func (r random) spec() any {
+	foo := func() any {
+		return r.object(map[string]func() any{"baz": r.number, "qux": r.number, "deep": r.pair})
+	}
+	pool := func() any { return r.object(map[string]func() any{"size": r.number, "image": r.number}) }
+	pools := func() any { return r.object(map[string]func() any{"x": pool, "y": pool, "z": pool}) }
+	whole := func() any { return r.object(map[string]func() any{"x": r.number, "z": r.number}) }
+	numbers := func() any {
+		out := []any{}
+		for _, n := range r.Perm(4)[:r.IntN(4)] {
+			out = append(out, int64(n))
+		}
+		return out
+	}
+	return r.object(map[string]func() any{
+		"image": r.number, "replicas": r.number, "foo": foo, "pools": pools, "items": r.items, "tags": numbers, "args": numbers, "whole": whole,
+	})
+}
+
+func (r random) items() any {
+	out := []any{}
+	for _, n := range r.Perm(3)[:r.IntN(4)] {
+		item := r.object(map[string]func() any{"size": r.number, "extra": r.pair})
+		item["name"] = string(rune('a' + n))
+		out = append(out, item)
+	}
+	return out
+}
+
+// write returns an object that has some of its spec from the persisted one.
+func (r random) write(persisted map[string]any) map[string]any {
+	fresh, _ := r.spec().(map[string]any)
+	old, _ := persisted["spec"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		switch {
+		case r.often():
+			fresh[name] = runtime.DeepCopyJSONValue(old[name])
+		case r.seldom():
+			delete(fresh, name)
+		}
+	}
+	return map[string]any{"spec": fresh}
+}
+
+func (r random) paths() []string {
+	paths := slices.Clone(upstreamPaths)
+	r.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
+	return paths[:1+r.IntN(6)]
+}
+
+// crontab returns an object with a spec, as the server holds it.
+func crontab(object map[string]any, managed []metav1.ManagedFieldsEntry) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
+	u.SetGroupVersionKind(upstreamKind)
+	u.SetName("a")
+	u.SetUID("uid")
+	u.SetManagedFields(managed)
+	return u
+}
+
+// entriesOf describes entries in an order that times have no part in.
+func entriesOf(t testing.TB, from []metav1.ManagedFieldsEntry) []string {
+	out := described(t, from)
+	slices.Sort(out)
+	return out
+}
+
+// history makes a persisted object that several managers wrote.
+func (r random) history(t testing.TB, m *managedfields.FieldManager) *unstructured.Unstructured {
+	empty := &unstructured.Unstructured{Object: map[string]any{}}
+	empty.SetGroupVersionKind(upstreamKind)
+	live, ok := m.UpdateNoErrors(empty, crontab(r.write(nil), nil), "creator").(*unstructured.Unstructured)
+	if !ok {
+		t.Fatal("no object")
+	}
+	for range r.IntN(6) {
+		manager := string(rune('a' + r.IntN(3)))
+		configuration := crontab(r.write(live.Object), nil)
+		if r.seldom() {
+			configuration.SetManagedFields(live.GetManagedFields())
+			live = m.UpdateNoErrors(live, configuration, manager).(*unstructured.Unstructured)
+			continue
+		}
+		configuration.SetUID("")
+		applied, err := m.Apply(live, configuration, manager, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		live = withoutNulls(applied.(*unstructured.Unstructured))
+	}
+	return withoutGoneFields(t, live)
+}
+
+// withoutGoneFields removes from managedFields what the object does not have: upstream leaves owners of what its pruning
+// made null.
+func withoutGoneFields(t testing.TB, u *unstructured.Unstructured) *unstructured.Unstructured {
+	var kept []metav1.ManagedFieldsEntry
+	for _, entry := range u.GetManagedFields() {
+		fields, err := decode(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := fieldpath.NewSet()
+		fields.Iterate(func(path fieldpath.Path) {
+			if isThere(u.Object, path) {
+				there.Insert(path.Copy())
+			}
+		})
+		raw, err := there.ToJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if entry.FieldsV1 = metav1.NewFieldsV1(string(raw)); !there.Empty() {
+			kept = append(kept, entry)
+		}
+	}
+	u.SetManagedFields(kept)
+	return u
+}
+
+// withoutNulls removes what pruning leaves of objects and lists.
+func withoutNulls(u *unstructured.Unstructured) *unstructured.Unstructured {
+	if stripNulls(u.Object["spec"]); u.Object["spec"] == nil {
+		delete(u.Object, "spec")
+	}
+	return u
+}
+
+func stripNulls(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			if stripNulls(v); v == nil {
+				delete(value, name)
+			}
+		}
+	case []any:
+		for _, v := range value {
+			stripNulls(v)
+		}
+	}
+}
+
+// TestG7UpdatesAreWhatUpstreamWouldHaveSaid has random updates: the entries are those that upstream makes where the client
+// asks for what the gates make of the object.
+func TestG7UpdatesAreWhatUpstreamWouldHaveSaid(t *testing.T) {
+	m := upstreamManager(t)
+	changed := 0
+	for seed := range uint64(1000) {
+		r := random{rand.New(rand.NewPCG(seed, 1))}
+		live, paths := r.history(t, m), r.paths()
+		plan := planOf(t, upstreamSchemaYAML, paths...)
+		asked := crontab(r.write(live.Object), live.GetManagedFields())
+		final := asked.DeepCopy()
+		if plan.Evaluate(fieldgate.Write{Object: final.Object, Old: live.Object}).Asked() == nil {
+			continue
+		}
+		changed++
+		after := m.UpdateNoErrors(live.DeepCopy(), asked.DeepCopy(), "writer").(*unstructured.Unstructured)
+		got, err := Correct(Write{
+			Before: live.GetManagedFields(), After: after.GetManagedFields(), SameFields: sameFields,
+			Objects: inAllVersions(&Objects{Old: live.Object, Asked: asked.Object, Final: final.Object}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := m.UpdateNoErrors(live.DeepCopy(), final.DeepCopy(), "writer").(*unstructured.Unstructured)
+		if diff := cmp.Diff(entriesOf(t, want.GetManagedFields()), entriesOf(t, got)); diff != "" {
+			t.Fatalf("seed %d: G7: (-upstream +got):\n%s\ndisabled: %q\nbefore: %s\nold: %s\nasked: %s\nfinal: %s", seed, diff, paths,
+				strings.Join(entriesOf(t, live.GetManagedFields()), "\n"), asJSON(t, live.Object["spec"]), asJSON(t, asked.Object["spec"]), asJSON(t, final.Object["spec"]))
+		}
+	}
+	if changed < 300 {
+		t.Errorf("%d updates that the gates changed prove too little", changed)
+	}
+}
+
+// TestG7AppliesNameWhatIsThere has random applies: no entry names a field that the object does not have, a disabled field
+// has the owners that it had, and all else those that upstream gives it.
+func TestG7AppliesNameWhatIsThere(t *testing.T) {
+	m := upstreamManager(t)
+	gated := 0
+	for seed := range uint64(1500) {
+		r := random{rand.New(rand.NewPCG(seed, 2))}
+		live, paths := r.history(t, m), r.paths()
+		plan, structural := planOf(t, upstreamSchemaYAML, paths...), testyaml.Structural(t, upstreamSchemaYAML)
+		sent := crontab(r.write(live.Object), nil)
+		sent.SetUID("")
+		settled, _ := plan.SettleConfiguration(sent.Object, live.Object, structural, scope.Everything)
+		merged, err := m.Apply(live.DeepCopy(), &unstructured.Unstructured{Object: runtime.DeepCopyJSON(settled)}, "a", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := merged.(*unstructured.Unstructured)
+		final := asked.DeepCopy()
+		plan.Evaluate(fieldgate.Write{Object: final.Object, Old: live.Object, Applied: sent.Object, Schema: structural})
+		got, err := Correct(Write{
+			Before: live.GetManagedFields(), After: asked.GetManagedFields(), SameFields: sameFields,
+			Objects: inAllVersions(&Objects{Old: live.Object, Asked: asked.Object, Final: final.Object}),
+			Applier: &Applier{Manager: "a", Configuration: sent.Object, Settled: settled, Guarded: guardedBy(plan)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gated += count(!cmp.Equal(entriesOf(t, asked.GetManagedFields()), entriesOf(t, got)))
+		problems := applyProblems(t, guardedBy(plan), live, asked, got, final.Object)
+		problems = append(problems, applierProblems(t, guardedBy(plan), live, sent, got)...)
+		if len(problems) > 0 {
+			t.Fatalf("seed %d: %s\ndisabled: %q\nbefore: %s\nold: %s\nsent: %s\nafter: %s\nfinal: %s\ngot: %s", seed, strings.Join(problems, "\n"), paths,
+				strings.Join(entriesOf(t, live.GetManagedFields()), "\n"), asJSON(t, live.Object["spec"]), asJSON(t, sent.Object["spec"]),
+				strings.Join(entriesOf(t, asked.GetManagedFields()), "\n"), asJSON(t, final.Object["spec"]), strings.Join(entriesOf(t, got), "\n"))
+		}
+	}
+	if gated < 100 {
+		t.Errorf("%d applies of which the entries were corrected prove too little", gated)
+	}
+}
+
+func count(what bool) int {
+	if what {
+		return 1
+	}
+	return 0
+}
+
+// applyProblems tells what is wrong with the entries after an apply by manager a. Owners of what pruning removed are
+// upstream's doing.
+func applyProblems(t testing.TB, root *fieldgate.Place, live, asked *unstructured.Unstructured, after []metav1.ManagedFieldsEntry, object map[string]any) []string {
+	var problems []string
+	had, has := ownersOf(t, live.GetManagedFields()), ownersOf(t, after)
+	for path, owners := range has {
+		for name := range owners.names {
+			switch {
+			case !isThere(object, owners.path) && isThere(asked.Object, owners.path):
+				problems = append(problems, fmt.Sprintf("G7.4: %s owns %s, which is not there", name, path))
+			case name != "a Apply" && isDisabled(*root, owners.path) && !had[path].names[name]:
+				problems = append(problems, fmt.Sprintf("G7.1: %s became owner of %s", name, path))
+			}
+		}
+	}
+	for path, owners := range had {
+		for name := range owners.names {
+			if name != "a Apply" && isDisabled(*root, owners.path) && isThere(object, owners.path) && !has[path].names[name] {
+				problems = append(problems, fmt.Sprintf("G7.2: %s owns %s no more", name, path))
+			}
+		}
+	}
+	return problems
+}
+
+// applierProblems tells what is wrong with what manager a owns of disabled fields after it sent a configuration.
+func applierProblems(t testing.TB, root *fieldgate.Place, live, sent *unstructured.Unstructured, after []metav1.ManagedFieldsEntry) []string {
+	const applier = "a Apply"
+	var problems []string
+	had, has := ownersOf(t, live.GetManagedFields()), ownersOf(t, after)
+	for path, owners := range has {
+		old, _ := valueAt(live.Object, owners.path)
+		named, _ := valueAt(sent.Object, owners.path)
+		if isDisabled(*root, owners.path) && owners.names[applier] && !had[path].names[applier] && !isSame(path, named, old) {
+			problems = append(problems, fmt.Sprintf("G7.1: the applier became owner of %s: %v is persisted, %v is named", path, old, named))
+		}
+	}
+	for path, owners := range had {
+		old, _ := valueAt(live.Object, owners.path)
+		if isContainer(old) || !owners.names[applier] || !isDisabled(*root, owners.path) {
+			continue // an object is owned by what is in it, or by itself if that is nothing
+		}
+		if _, isNamed := valueAt(sent.Object, owners.path); isNamed != has[path].names[applier] {
+			problems = append(problems, fmt.Sprintf("G7.2: the applier names %s: %v, and owns it: %v", path, isNamed, has[path].names[applier]))
+		}
+	}
+	return problems
+}
+
+// isSame compares what an entry may own: of an object or a list that is not atomic it owns that it is there.
+func isSame(path string, a, b any) bool {
+	isAtomic := path == ".spec.args" || path == ".spec.whole"
+	return isContainer(a) && isContainer(b) && !isAtomic || jsonvalue.Equal(a, b)
+}
+
+func isContainer(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// owned is a field with its owners.
+type owned struct {
+	path  fieldpath.Path
+	names map[string]bool
+}
+
+func ownersOf(t testing.TB, entries []metav1.ManagedFieldsEntry) map[string]owned {
+	t.Helper()
+	out := map[string]owned{}
+	for _, entry := range entries {
+		fields, err := decode(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields.Iterate(func(path fieldpath.Path) {
+			if _, known := out[path.String()]; !known {
+				out[path.String()] = owned{path: path.Copy(), names: map[string]bool{}}
+			}
+			out[path.String()].names[entry.Manager+" "+string(entry.Operation)] = true
+		})
+	}
+	return out
+}
+
+func isDisabled(place fieldgate.Place, path fieldpath.Path) bool {
+	for _, pe := range path {
+		if place.IsDisabled() {
+			return true
+		}
+		if pe.FieldName != nil {
+			place = place.Field(*pe.FieldName)
+		} else {
+			place = place.Item()
+		}
+	}
+	return place.IsDisabled()
+}
+
+// isThere tells whether a path of managedFields leads to something in an object.
+func isThere(object map[string]any, path fieldpath.Path) bool {
+	_, found := valueAt(object, path)
+	return found
+}
+
+func valueAt(object map[string]any, path fieldpath.Path) (any, bool) {
+	var at any = object
+	for _, pe := range path {
+		next, found := follow(at, pe)
+		if !found {
+			return nil, false
+		}
+		at = next
+	}
+	return at, true
+}
+
+func follow(at any, pe fieldpath.PathElement) (any, bool) {
+	if pe.FieldName != nil {
+		object, _ := at.(map[string]any)
+		next, found := object[*pe.FieldName]
+		return next, found
+	}
+	list, _ := at.([]any)
+	for _, item := range list {
+		if pe.Value != nil && smdvalue.Equals(*pe.Value, smdvalue.NewValueInterface(item)) {
+			return item, true
+		}
+		if pe.Key != nil && hasKeys(item, *pe.Key) {
+			return item, true
+		}
+	}
+	return nil, false
+}
+
+func hasKeys(item any, keys smdvalue.FieldList) bool {
+	object, ok := item.(map[string]any)
+	for _, key := range keys {
+		ok = ok && smdvalue.Equals(key.Value, smdvalue.NewValueInterface(object[key.Name]))
+	}
+	return ok
+}
+
+// TestG7BeforeIsUpstreams compares the entries that an update starts from with what upstream makes of an update that
+// changes nothing.
+func TestG7BeforeIsUpstreams(t *testing.T) {
+	m := upstreamManager(t)
+	persisted := entries{`alice Update v1: {f:spec: {f:image: {}}}`}.parse(t)
+	broken := entries{`bob Update v1: {f:spec: {f:items: {"k:{name}": {}}}}`}.parse(t)
+	untyped := entries{`bob Update v1: {f:spec: {f:image: {}}}`}.parse(t)
+	untyped[0].FieldsType = ""
+	for name, sent := range map[string][]metav1.ManagedFieldsEntry{
+		"G7: none":                  nil,
+		"G7: others":                entries{`bob Apply v1: {f:spec: {f:image: {}}}`}.parse(t),
+		"G7: empty":                 {},
+		"G7: an empty entry":        {{}},
+		"G7: empty entries":         {{}, {}},
+		"G7: a key that is no JSON": broken,
+		"G7: no fieldsType":         untyped,
+		"G7: one of two is broken":  append(entries{`bob Apply v1: {f:spec: {f:image: {}}}`}.parse(t), broken...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := testyaml.Object(t, `spec: {image: 1}`)
+			updated := m.UpdateNoErrors(crontab(object, persisted), crontab(object, sent), "writer").(*unstructured.Unstructured)
+			if diff := cmp.Diff(described(t, updated.GetManagedFields()), described(t, Before(persisted, sent, false))); diff != "" {
+				t.Errorf("(-upstream +got):\n%s", diff)
+			}
+		})
+	}
+}
