@@ -12,72 +12,73 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/ownership"
 )
 
 // evaluateConverted evaluates an object of another version than the stored one: it is converted, evaluated, and
 // converted back if that changed it (rule G1). What a client applied is of no use for that: its fields may have other
-// places in the storage version.
-func (r *Request) evaluateConverted(u, old *unstructured.Unstructured) error {
+// places in the storage version. It returns the objects in the storage version if that changed anything, else nil.
+func (r *Request) evaluateConverted(u, old *unstructured.Unstructured) (*ownership.Objects, error) {
 	plan := r.endpoint.plan
-	version := u.GroupVersionKind().GroupVersion()
 	converted, err := plan.convert(u, plan.storage)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	write := fieldgate.Write{Object: converted.Object, Scope: r.endpoint.scope}
 	if old != nil {
 		convertedOld, err := plan.convert(old, plan.storage)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		write.Old = convertedOld.Object
 	}
-	s := settlement{settled: u, asked: u.Object, old: old, applied: r.applied.Object()}
-	if r.outcome = plan.gates.Evaluate(write); r.outcome.ChangedObject() {
-		back, err := plan.convert(converted, version)
-		if err != nil {
-			return err
-		}
-		// The metadata is the webhook's too: one that loses nothing keeps in annotations what a version has no
-		// field for.
-		u.Object = back.Object
-		if err := r.forgiveDefaults(s.asked, u, write.Old); err != nil {
-			return err
-		}
-	}
-	if old == nil && !r.outcome.ChangedObject() {
-		return nil // what is created without a disabled field is owned as upstream has it
-	}
-	s.without = func() (map[string]any, error) { return r.withoutDisabled(converted, u) }
-	return s.disown()
-}
-
-// withoutDisabled returns an object in its own version without any disabled field, whatever is persisted; nil where it
-// has none. converted is the same object in the storage version. What then is missing are the disabled fields as this
-// version has them. Metadata is left alone: what a webhook keeps there has other owners than fields.
-func (r *Request) withoutDisabled(converted, u *unstructured.Unstructured) (map[string]any, error) {
-	plan := r.endpoint.plan
-	probe := converted.DeepCopy()
-	if !plan.gates.Evaluate(fieldgate.Write{Object: probe.Object, Scope: r.endpoint.scope}).ChangedObject() {
+	outcome := plan.gates.Evaluate(write)
+	stored := objectsOf(write, outcome)
+	if r.outcome = outcome.With(r.managed.conflict); stored == nil {
 		return nil, nil
 	}
-	back, err := plan.convert(probe, u.GroupVersionKind().GroupVersion())
+	back, err := plan.convert(converted, u.GroupVersionKind().GroupVersion())
 	if err != nil {
 		return nil, err
 	}
-	back.Object["metadata"] = u.Object["metadata"]
-	return back.Object, nil
+	asked := u.Object
+	// The metadata is the webhook's too: one that loses nothing keeps in annotations what a version has no field for.
+	u.Object = back.Object
+	return stored, r.forgiveDefaults(asked, u, write.Old)
 }
 
-// learnDefaults keeps the schemas by which objects of other versions were defaulted before the gates are asked.
+// convertObjects returns objects of the storage version in another one.
+func (p *Plan) convertObjects(stored *ownership.Objects, apiVersion string) (*ownership.Objects, error) {
+	to, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	var out ownership.Objects
+	for _, each := range []struct {
+		from map[string]any
+		to   *map[string]any
+	}{{stored.Old, &out.Old}, {stored.Asked, &out.Asked}, {stored.Final, &out.Final}} {
+		if each.from == nil {
+			continue
+		}
+		converted, err := p.convert(&unstructured.Unstructured{Object: each.from}, to)
+		if err != nil {
+			return nil, err
+		}
+		*each.to = converted.Object
+	}
+	return &out, nil
+}
+
+// learnDefaults compiles the defaults that objects of other versions have before the gates are asked.
 func (p *Plan) learnDefaults(schemas map[string]*structuralschema.Structural) {
 	if p.gates == nil || p.convertor == nil {
 		return
 	}
 	for i := range p.versions {
 		v := &p.versions[i]
-		if v.name != p.storage.Version && fieldgate.HasDefaults(schemas[v.name]) {
-			v.defaults = schemas[v.name]
+		if v.name != p.storage.Version {
+			v.defaults = compileDefaults(schemas[v.name])
 		}
 	}
 }

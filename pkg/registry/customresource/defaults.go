@@ -23,23 +23,17 @@ func (r *Request) forgiveDefaults(asked map[string]any, settled *unstructured.Un
 	if version.defaults == nil || !r.outcome.Dropped() {
 		return nil
 	}
-	sent := withoutDefaults(asked, settled.Object, version.defaults).(map[string]any)
-	if jsonvalue.Equal(sent, asked) {
+	sent := version.defaults.objectWithoutDefaults(asked, settled.Object)
+	if !sent.changed || jsonvalue.Equal(sent.value, asked) {
 		return nil
 	}
-	converted, err := plan.convert(&unstructured.Unstructured{Object: sent}, plan.storage)
+	converted, err := plan.convert(&unstructured.Unstructured{Object: sent.value.(map[string]any)}, plan.storage)
 	if err != nil {
 		return err
 	}
 	write := fieldgate.Write{Object: converted.Object, Old: old, Scope: r.endpoint.scope}
 	r.outcome.ForgiveDrops(plan.gates.Evaluate(write))
 	return nil
-}
-
-// withoutDefaults returns a value in which all that its schema defaults is as in settled, or absent as there: such an
-// object has what a webhook may rely on. The value itself is left alone. It takes time linear in value and schema (rule R3).
-func withoutDefaults(value, settled any, s *structuralschema.Structural) any {
-	return compileDefaults(s).withoutDefaults(value, settled).value
 }
 
 // defaults are those at a place in a schema and below. Of what defaulting makes of an absent field only the fingerprint is
@@ -160,6 +154,8 @@ type stripped struct {
 	was jsonvalue.Fingerprint
 }
 
+// withoutDefaults returns a value in which all that is defaulted is as in settled, or absent as there: such an object has
+// what a webhook may rely on. The value itself is left alone. It takes time linear in the value (rule R3).
 func (d *defaults) withoutDefaults(value, settled any) stripped {
 	switch value := value.(type) {
 	case map[string]any:

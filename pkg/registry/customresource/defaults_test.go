@@ -62,7 +62,7 @@ func TestG8WhatDefaultingMakesIsADefault(t *testing.T) {
 		t.Run("G8: "+tc.name, func(t *testing.T) {
 			schema := testyaml.Structural(t, `{type: object, properties: {spec: {type: object, properties: {d: `+tc.field+`}}}}`)
 			value := testyaml.Object(t, `{spec: {d: `+tc.value+`, other: 1}}`)
-			_, kept := withoutDefaults(value, map[string]any{}, schema).(map[string]any)["spec"].(map[string]any)["d"]
+			_, kept := compileDefaults(schema).withoutDefaults(value, nil).value.(map[string]any)["spec"].(map[string]any)["d"]
 			if kept == tc.want {
 				t.Errorf("%s is a default: %v, want %v", tc.value, !kept, tc.want)
 			}
@@ -83,7 +83,7 @@ func TestG8AgreesWithUpstreamsDefaulting(t *testing.T) {
 		settled, _ := r.without(asked).(map[string]any)
 		before := runtime.DeepCopyJSON(asked)
 		want := withoutMadeDefaults(asked, settled, &schema)
-		got := withoutDefaults(asked, settled, &schema)
+		got := compileDefaults(&schema).withoutDefaults(asked, settled).value
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
 		}

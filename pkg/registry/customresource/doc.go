@@ -7,11 +7,12 @@
 // A write request to a custom resource takes this way; what is ours is in brackets:
 //
 //	decode, prune, default
-//	managedFields       [Endpoint.Disabled: fields that this endpoint does not write]
+//	                    [Request.BeforeApply: settle disabled fields of an applied configuration, package fieldgate]
+//	managedFields       [Request.BeforeUpdate: remember what they were]
 //	mutating admission
 //	                    [Endpoint.UnionNormalizer: clear deselected members of unions, package union]
-//	                    [Request.Create, Request.Update: evaluate feature gates, package fieldgate]
-//	                    [Request.Cleared: what was cleared loses its owners]
+//	                    [Request.Create, Request.Update: evaluate feature gates, package fieldgate,
+//	                     then correct managedFields, package ownership]
 //	strategy: PrepareForCreate or PrepareForUpdate, with generation
 //	strategy: validation
 //	                    [Endpoint.ValidateUnions: beside schema validation, before CEL rules, package union]
@@ -20,6 +21,13 @@
 //	                    [Request.Done: warnings, once it is known that the write succeeded]
 //	response
 //
+// The handlers and the storage of a request have nothing in common but its context. The storage begins a Request and
+// puts it there (Endpoint.Begin); the handlers find it through package fieldmanager below pkg/endpoints, the
+// normalizer and the strategy through requestOf.
+//
+// managedFields are made before anything of ours has changed the object. So they are corrected afterwards, from three
+// states of the object: what was persisted, what field management saw, and what will be persisted (rules G7, U8).
+//
 // Unions are normalized by the request handlers, which any resource can ask for it (package unions below
 // pkg/endpoints), and in the version of the request (rule U4). Gates are evaluated on the storage version, between
 // mutating admission and the strategy, not in the strategy itself, since only there an evaluation can fail: it may
@@ -27,6 +35,6 @@
 // a member that it does not select (rule U9). So what was cleared is asked again after them.
 //
 // What a CRD needs is compiled once, into a Plan, when the handler of the CRD is built; a change of the CRD's spec
-// builds a new handler (rules R3, G11). Plans refer to the CRD, which the informer keeps trimmed
-// (TrimCRDs). Feature gates of the server are read here, at the edge, and nowhere below.
+// builds a new handler (rules R3, G11). Plans refer to the CRD. Feature gates of the server are read here, at the edge,
+// and nowhere below.
 package customresource

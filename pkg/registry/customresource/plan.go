@@ -5,7 +5,6 @@ package customresource
 
 import (
 	"slices"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -41,8 +40,10 @@ type version struct {
 	name      string
 	hasStatus bool
 	unions    *union.Plan // nil where there are none
-	// defaults is the schema by which it is defaulted where the gates cannot prevent it, nil where it does not matter.
-	defaults *structuralschema.Structural
+	// schema is the structural schema, with all defaults, of a version in which the paths of the gates apply, else nil.
+	schema *structuralschema.Structural
+	// defaults are those that are filled in where the gates cannot prevent it, nil where it does not matter.
+	defaults *defaults
 }
 
 // NewPlan compiles what the CRD asks for, as far as the server's feature gates allow it, or returns nil where that
@@ -92,7 +93,7 @@ func (p *Plan) compileUnions(schemas map[string]*structuralschema.Structural) bo
 	for i := range p.versions {
 		v := &p.versions[i]
 		var disabledGate func(fieldpath.Path) string
-		if p.convertor == nil || v.name == p.storage.Version {
+		if p.pathsApply(v.name) {
 			disabledGate = p.gates.DisabledGate
 		}
 		v.unions = union.Compile(schemas[v.name], disabledGate)
@@ -116,11 +117,18 @@ func (p *Plan) DropDisabledDefaults(schemas map[string]*structuralschema.Structu
 	if p == nil {
 		return
 	}
-	for name, s := range schemas {
-		if p.convertor == nil || name == p.storage.Version {
-			schemas[name] = p.gates.WithoutDisabledDefaults(s)
+	for i := range p.versions {
+		if v := &p.versions[i]; p.pathsApply(v.name) {
+			v.schema = schemas[v.name]
+			schemas[v.name] = p.gates.WithoutDisabledDefaults(v.schema)
 		}
 	}
+}
+
+// pathsApply reports whether the paths of the gates mean what they say in a version: with conversion None, and in the
+// storage version.
+func (p *Plan) pathsApply(versionName string) bool {
+	return p.convertor == nil || versionName == p.storage.Version
 }
 
 // Resource returns the endpoint of the resource itself in a version.
@@ -132,7 +140,7 @@ func (p *Plan) Resource(versionName string) *Endpoint {
 	if v, _ := p.version(versionName); v.hasStatus {
 		written = scope.ExceptStatus
 	}
-	return p.endpoint(versionName, written, scope.Everything)
+	return p.endpoint(versionName, written, written)
 }
 
 // Status returns the endpoint of the status subresource in a version.
@@ -145,7 +153,7 @@ func (p *Plan) Status(versionName string) *Endpoint {
 
 // endpoint is nil where it has nothing to do.
 func (p *Plan) endpoint(versionName string, written, validated scope.Scope) *Endpoint {
-	e := &Endpoint{plan: p, scope: written, validated: validated}
+	e := &Endpoint{plan: p, version: versionName, scope: written, validated: validated}
 	if p.gates.Covers(written) {
 		e.gates = p.gates
 	}
@@ -160,7 +168,9 @@ func (p *Plan) endpoint(versionName string, written, validated scope.Scope) *End
 
 // Endpoint is what the plan does to the writes of one endpoint of the CRD. The nil Endpoint does nothing.
 type Endpoint struct {
-	plan *Plan
+	plan    *Plan
+	version string
+	isScale bool
 	// scope is what the endpoint writes, validated where it must find valid unions (rule U7).
 	scope, validated scope.Scope
 	// gates is nil where no gate could have an effect: then nothing may be converted for it either (rule G1).
@@ -175,12 +185,11 @@ func (e *Endpoint) ForScale() *Endpoint {
 		return nil
 	}
 	scale := *e
-	scale.validated = scope.ExceptStatus
+	scale.validated, scale.isScale = scope.ExceptStatus, true
 	return &scale
 }
 
-// Disabled returns the root of the object, and whether the endpoint would write any field that a gate disables: those
-// are what upstream calls reset fields (rule G7).
+// Disabled returns the root of the object, and whether the endpoint would write any field that a gate disables.
 func (e *Endpoint) Disabled() (root fieldgate.Place, found bool) {
 	if e == nil {
 		return fieldgate.Place{}, false
@@ -188,51 +197,27 @@ func (e *Endpoint) Disabled() (root fieldgate.Place, found bool) {
 	return e.gates.Disabled(e.scope)
 }
 
-// DisablesPath tells whether a gate disables the field at a path as scale has it in the request's version: names with a
-// dot before each. A field is disabled with each field around it. Where a webhook converts, the path is that of the
-// storage version, whatever is given.
-func (e *Endpoint) DisablesPath(path string) bool {
-	if e == nil {
-		return false
-	}
-	if e.plan.convertor != nil {
-		path = e.plan.scalePath
-	}
-	var at fieldpath.Path
-	for _, name := range strings.Split(strings.TrimPrefix(path, "."), ".") {
-		at = append(at, fieldpath.Field(name))
-	}
-	for _, disabled := range e.gates.DisabledPaths(e.scope) {
-		if at.HasPrefix(disabled) {
-			return true
-		}
-	}
-	return false
+// pathsApply reports whether the paths of the gates mean what they say in the endpoint's version.
+func (e *Endpoint) pathsApply() bool { return e.plan.pathsApply(e.version) }
+
+// schema returns the structural schema of the endpoint's version, or nil if the paths of the gates do not apply there.
+func (e *Endpoint) schema() *structuralschema.Structural {
+	v, _ := e.plan.version(e.version)
+	return v.schema
 }
 
-// Versions returns the API versions in which the paths mean what they say: all with conversion None, else the
-// storage version alone.
-func (e *Endpoint) Versions() []schema.GroupVersion {
-	if e == nil {
-		return nil
-	}
-	if e.plan.convertor != nil {
-		return []schema.GroupVersion{e.plan.storage}
-	}
-	var versions []schema.GroupVersion
-	for i := range e.plan.versions {
-		versions = append(versions, schema.GroupVersion{Group: e.plan.storage.Group, Version: e.plan.versions[i].name})
-	}
-	return versions
-}
-
-// SameFields tells whether a served version, given as group and version, has the same fields at the same paths as any
-// other: with conversion None (rule U8).
-func (e *Endpoint) SameFields(groupVersion string) bool {
-	if e.plan.convertor != nil {
+// serves reports whether the CRD has a version, given as group and version.
+func (p *Plan) serves(apiVersion string) bool {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil || gv.Group != p.storage.Group {
 		return false
 	}
-	gv, err := schema.ParseGroupVersion(groupVersion)
-	_, found := e.plan.version(gv.Version)
-	return err == nil && found && gv.Group == e.plan.storage.Group
+	_, found := p.version(gv.Version)
+	return found
+}
+
+// haveSameFields reports whether two versions, given as group and version, have the same fields at the same paths: with
+// conversion None all versions of the CRD have (rule U8).
+func (p *Plan) haveSameFields(apiVersion, other string) bool {
+	return apiVersion == other || p.convertor == nil && p.serves(apiVersion) && p.serves(other)
 }

@@ -11,8 +11,9 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
 
-	"github.com/fairlead-dev/fairlead/pkg/endpoints/applied"
+	"github.com/fairlead-dev/fairlead/pkg/endpoints/fieldmanager"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/ownership"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
@@ -22,12 +23,14 @@ import (
 type Request struct {
 	endpoint *Endpoint
 	ctx      context.Context
-	applied  *applied.Configuration
 	dryRun   bool
-	outcome  *fieldgate.Result
-	failure  error // of the evaluation
-	cleared  []union.Cleared
-	failures []union.Failure // of validation
+	managed  fieldManagement
+	// unnormalized is the object before normalization cleared something in it, else nil.
+	unnormalized map[string]any
+	cleared      []union.Cleared
+	outcome      *fieldgate.Result
+	failure      error           // of the evaluation
+	failures     []union.Failure // of validation
 }
 
 type requestKey struct{}
@@ -42,22 +45,46 @@ func requestOf(ctx context.Context) *Request {
 // Endpoint that is nil must not be asked: its writes need no Request.
 func (e *Endpoint) Begin(ctx context.Context, dryRun []string) (context.Context, *Request) {
 	r := &Request{endpoint: e, dryRun: len(dryRun) > 0}
-	r.ctx, r.applied = applied.WithConfiguration(context.WithValue(ctx, requestKey{}, r))
+	r.ctx = fieldmanager.WithParticipant(context.WithValue(ctx, requestKey{}, r), r)
 	return r.ctx, r
 }
 
 // Create evaluates the feature gates on an object that is about to be created (rules G1, G2). It must run after
 // mutating admission and before the strategy. A failure fails the request in CreateValidation.
 func (r *Request) Create(obj runtime.Object) {
-	r.failure = r.evaluate(obj, nil)
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		r.failure = r.settle(u, nil)
+	}
 }
 
 // Update does the same for an object that is about to be updated; it is a rest.TransformFunc. The object to update
 // has no UID where server-side apply creates it.
 func (r *Request) Update(_ context.Context, obj, old runtime.Object) (runtime.Object, error) {
 	r.failures = nil // of the try before
-	r.failure = r.evaluate(obj, persistedObject(old))
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		r.failure = r.settle(u, persistedObject(old))
+	}
 	return obj, nil
+}
+
+// settle evaluates the feature gates, and corrects the owners of what they and normalization changed. old is nil on
+// create.
+func (r *Request) settle(u, old *unstructured.Unstructured) error {
+	asked := u.Object
+	stored, err := r.evaluate(u, old)
+	if err != nil {
+		return err
+	}
+	r.Cleared(u)
+	switch {
+	case r.unnormalized != nil:
+		asked = r.unnormalized
+	case stored != nil && r.endpoint.pathsApply():
+		asked = stored.Asked
+	case stored == nil && !r.managed.settled:
+		return nil // field management saw what will be persisted
+	}
+	return r.correctOwners(u, old, asked, stored)
 }
 
 // CreateValidation fails a request whose evaluation failed, else it validates. It runs after schema validation, so
@@ -107,20 +134,28 @@ func (r *Request) Done(err error) {
 	}
 }
 
-// evaluate changes obj in place. old is nil on create.
-func (r *Request) evaluate(obj runtime.Object, old *unstructured.Unstructured) error {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok || r.endpoint.gates == nil {
-		return nil
-	}
-	plan := r.endpoint.plan
-	if plan.convertor != nil && u.GroupVersionKind().GroupVersion() != plan.storage {
+// evaluate changes u in place. It returns the objects in the storage version if that changed anything, else nil.
+func (r *Request) evaluate(u, old *unstructured.Unstructured) (*ownership.Objects, error) {
+	e := r.endpoint
+	switch {
+	case e.gates == nil:
+		return nil, nil
+	case !e.pathsApply():
 		return r.evaluateConverted(u, old)
 	}
-	write := fieldgate.Write{Object: u.Object, Applied: r.applied.Object(), Scope: r.endpoint.scope}
+	write := fieldgate.Write{Object: u.Object, Applied: r.managed.configuration(), Schema: e.schema(), Scope: e.scope}
 	if old != nil {
 		write.Old = old.Object
 	}
-	r.outcome = plan.gates.Evaluate(write)
-	return nil
+	r.outcome = e.gates.Evaluate(write)
+	return objectsOf(write, r.outcome), nil
+}
+
+// objectsOf returns the objects of an evaluation if it changed anything, else nil.
+func objectsOf(write fieldgate.Write, outcome *fieldgate.Result) *ownership.Objects {
+	asked := outcome.Asked()
+	if asked == nil {
+		return nil
+	}
+	return &ownership.Objects{Old: write.Old, Asked: asked, Final: write.Object}
 }

@@ -5,18 +5,21 @@ package customresource
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"github.com/fairlead-dev/fairlead/pkg/features"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// UnionNormalizer returns what the request handlers call after mutating admission (rule U4), nil where the endpoint
+// UnionNormalizer returns what the request handlers call after mutating admission (rule U4), or nil where the endpoint
 // writes no unions.
 func (e *Endpoint) UnionNormalizer() func(ctx context.Context, obj, old runtime.Object) (runtime.Object, error) {
 	if e == nil || !e.unions.Covers(e.scope) {
@@ -30,17 +33,27 @@ func (e *Endpoint) normalizeUnions(ctx context.Context, obj, old runtime.Object)
 	if !ok {
 		return obj, nil
 	}
+	unnormalized := u.Object
 	var cleared []union.Cleared
 	if persisted := persistedObject(old); persisted != nil {
 		u.Object, cleared = e.unions.Normalize(u.Object, persisted.Object, e.scope)
 	}
 	if r := requestOf(ctx); r != nil {
-		r.cleared = cleared
+		r.noteCleared(cleared, unnormalized)
 	}
 	return obj, nil
 }
 
-// persistedObject returns the object to update, nil where server-side apply creates it: then it has no UID.
+// noteCleared remembers what normalization cleared, and the object before that. The normalized object shares with it,
+// and is changed by the gates: it is copied.
+func (r *Request) noteCleared(cleared []union.Cleared, unnormalized map[string]any) {
+	r.cleared, r.unnormalized = cleared, nil
+	if len(cleared) > 0 {
+		r.unnormalized = runtime.DeepCopyJSON(unnormalized)
+	}
+}
+
+// persistedObject returns the object to update, or nil where server-side apply creates it: then it has no UID.
 func persistedObject(old runtime.Object) *unstructured.Unstructured {
 	if u, ok := old.(*unstructured.Unstructured); ok && u.GetUID() != "" {
 		return u
@@ -65,7 +78,7 @@ func (r *Request) Cleared(obj runtime.Object) []union.Cleared {
 	return settled
 }
 
-// isCleared tells whether an object has none of the members that were cleared.
+// isCleared reports whether an object has none of the members that were cleared.
 func isCleared(object map[string]any, c union.Cleared) bool {
 	var at any = object
 	for _, step := range c.Path {
@@ -86,7 +99,7 @@ func isCleared(object map[string]any, c union.Cleared) bool {
 	return true
 }
 
-// itemAt returns the item of a list map that a step leads to, nil if it is gone. Mostly it is where it was.
+// itemAt returns the item of a list map that a step leads to, or nil if it is gone. Mostly it is where it was.
 func itemAt(items []any, step union.Step) any {
 	if step.Index < len(items) && isItem(items[step.Index], step) {
 		return items[step.Index]
@@ -104,48 +117,112 @@ func isItem(item any, step union.Step) bool {
 	return ok && jsonvalue.Contains(fields, step.Keys)
 }
 
+// Defaulter returns what fills in the defaults of objects that requests send, and of what admission and server-side
+// apply make of them: fill, but for the discriminators that no default may decide (rule U4.3). Objects that are read
+// from etcd are for fill alone.
+func (p *Plan) Defaulter(fill runtime.ObjectDefaulter) runtime.ObjectDefaulter {
+	if p == nil || !slices.ContainsFunc(p.versions, func(v version) bool { return v.unions.HasDefaults() }) {
+		return fill
+	}
+	return unionDefaulter{plan: p, fill: fill}
+}
+
+type unionDefaulter struct {
+	plan *Plan
+	fill runtime.ObjectDefaulter
+}
+
+// Default implements runtime.ObjectDefaulter.
+func (d unionDefaulter) Default(obj runtime.Object) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok || u.GroupVersionKind().Group != d.plan.storage.Group {
+		d.fill.Default(obj)
+		return
+	}
+	v, _ := d.plan.version(u.GroupVersionKind().Version)
+	v.unions.Default(u.Object, func() { d.fill.Default(obj) })
+}
+
 // ValidateUnions returns the errors of schema validation, and with them those of the unions (rules U6, U7). old is nil
-// on create.
+// on create. It judges every write; the Request, if there is one, is only where failures are noted for metrics, and
+// knows whether the write is one of scale.
 func (e *Endpoint) ValidateUnions(ctx context.Context, obj, old *unstructured.Unstructured, errs field.ErrorList) field.ErrorList {
 	if e == nil || e.unions == nil {
 		return errs
 	}
-	r := requestOf(ctx)
-	if r == nil {
-		return errs // no write of a storage
-	}
 	options := union.Options{
-		Scope:   r.endpoint.validated,
+		Scope:   e.validated,
 		Ratchet: utilfeature.DefaultFeatureGate.Enabled(features.APIUnionsRatcheting),
 	}
-	var persisted map[string]any
-	if old != nil {
-		persisted = old.Object
+	r := requestOf(ctx)
+	if r != nil {
+		options.Scope, r.failures = r.endpoint.validated, nil
 	}
-	found, failures := e.unions.Validate(obj.Object, persisted, options)
-	r.failures = failures
-	if len(found) == 0 {
+	found, failures := e.unions.Validate(obj.Object, contentOf(old), options)
+	if len(found) == 0 || e.isExempt(obj, old, options.Scope) {
 		return errs
 	}
-	if old != nil && old.GetDeletionTimestamp() != nil && e.unions.Unchanged(obj.Object, persisted, options.Scope) {
-		r.failures = nil
-		return errs
+	if r != nil {
+		r.failures = failures
 	}
-	return append(errs, unreported(found, errs)...)
+	return merged(errs, found)
 }
 
-// unreported leaves out what schema validation says of a discriminator: a value that is not in the enum, or none where
-// it is required, is seen once (rule U6).
-func unreported(found, errs field.ErrorList) field.ErrorList {
-	reported := make(map[string]bool, len(errs))
-	for _, err := range errs {
-		reported[err.Field] = true
+func contentOf(u *unstructured.Unstructured) map[string]any {
+	if u == nil {
+		return nil
 	}
-	var left field.ErrorList
-	for _, err := range found {
-		if err.Type == field.ErrorTypeForbidden || !reported[err.Field] {
-			left = append(left, err)
+	return u.Object
+}
+
+// isExempt reports whether a write need not pass: it changes nothing but metadata, or it leaves the unions of an object
+// that is being deleted as they were (rule U7).
+func (e *Endpoint) isExempt(obj, old *unstructured.Unstructured, s scope.Scope) bool {
+	switch {
+	case old == nil:
+		return false
+	case old.GetDeletionTimestamp() != nil && e.unions.Unchanged(obj.Object, old.Object, s):
+		return true
+	default:
+		return isEqualButMetadata(obj.Object, old.Object)
+	}
+}
+
+func isEqualButMetadata(object, old map[string]any) bool {
+	if len(object) != len(old) {
+		return false
+	}
+	for name, value := range object {
+		persisted, found := old[name]
+		if !found || name != "metadata" && !jsonvalue.Equal(value, persisted) {
+			return false
 		}
 	}
-	return left
+	return true
+}
+
+// merged returns the errors of schema validation and those of the unions, with one error for a value that both report
+// (rule U6). Where a field is required, the unions know why.
+func merged(errs, found field.ErrorList) field.ErrorList {
+	required := sets.New[string]()
+	for _, err := range found {
+		if err.Type == field.ErrorTypeRequired {
+			required.Insert(err.Field)
+		}
+	}
+	reported := sets.New[string]()
+	all := make(field.ErrorList, 0, len(errs)+len(found))
+	for _, err := range errs {
+		if err.Type == field.ErrorTypeRequired && required.Has(err.Field) {
+			continue
+		}
+		reported.Insert(err.Field)
+		all = append(all, err)
+	}
+	for _, err := range found {
+		if err.Type == field.ErrorTypeForbidden || !reported.Has(err.Field) {
+			all = append(all, err)
+		}
+	}
+	return all
 }

@@ -117,25 +117,6 @@ func (e *schemaEdit) values(change func(*schemaEdit)) {
 	}
 }
 
-// HasDefaults reports whether there is a default at or below schema.
-func HasDefaults(schema *structuralschema.Structural) bool {
-	if schema == nil {
-		return false
-	}
-	if schema.Default.Object != nil || HasDefaults(schema.Items) {
-		return true
-	}
-	if schema.AdditionalProperties != nil && HasDefaults(schema.AdditionalProperties.Structural) {
-		return true
-	}
-	for _, property := range schema.Properties {
-		if HasDefaults(&property) {
-			return true
-		}
-	}
-	return false
-}
-
 // withoutDisabled returns the value at n without the disabled fields in it, and whether there were any. What changes is
 // copied: schemas share their defaults.
 func (p *Plan) withoutDisabled(n *node, value any) (_ any, changed bool) {

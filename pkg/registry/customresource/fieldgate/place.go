@@ -19,12 +19,24 @@ type Place struct {
 // Disabled returns the root of the object for an endpoint of that scope, and whether that would write any disabled
 // field (rule G9).
 func (p *Plan) Disabled(written scope.Scope) (root Place, found bool) {
-	if len(p.DisabledPaths(written)) == 0 {
+	if p == nil {
 		return Place{}, false
 	}
 	n := p.root
 	n.fields = slices.DeleteFunc(slices.Clone(n.fields), func(c child) bool { return !written.Includes(c.name) })
+	if !p.disables(&n) {
+		return Place{}, false
+	}
 	return Place{p, &n}, true
+}
+
+// disables reports whether a disabled gate guards a field at n or below.
+func (p *Plan) disables(n *node) bool {
+	if p.isDisabled(n) || slices.ContainsFunc(n.fields, func(c child) bool { return p.disables(&c.node) }) {
+		return true
+	}
+	each := n.each()
+	return each != nil && p.disables(each)
 }
 
 // Field returns the place of a field, or of the value of a key if this is a map: managedFields do not tell them apart.

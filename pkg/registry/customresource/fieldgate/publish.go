@@ -65,7 +65,7 @@ func EffectiveStates(gates *apiextensions.CustomResourceDefinitionFeatureGates) 
 // effect on requests.
 type declaration struct {
 	path fieldpath.Path
-	gate int // the index in the CRD
+	gate int // the index in the CRD, or of the guard in a Plan
 }
 
 // declarationsOf returns what the gates declare, in an order in which a path comes right before those that lead on from
@@ -80,8 +80,12 @@ func declarationsOf(gates *apiextensions.CustomResourceDefinitionFeatureGates) [
 			}
 		}
 	}
-	slices.SortStableFunc(declared, func(a, b declaration) int { return slices.CompareFunc(a.path, b.path, compareSteps) })
+	slices.SortStableFunc(declared, compareDeclarations)
 	return declared
+}
+
+func compareDeclarations(a, b declaration) int {
+	return slices.CompareFunc(a.path, b.path, compareSteps)
 }
 
 func compareSteps(a, b fieldpath.Step) int {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 )
 
 // effect is what an evaluation did at a guard, a set of bits: items under one path may differ.
@@ -18,16 +19,18 @@ const (
 	dropped    effect = 1 << iota // the field was not persisted and is not set
 	kept                          // the field stays as it was persisted
 	deprecated                    // the field is enabled, deprecated, and was set or changed
-	settled                       // the object was changed, but the client had not asked for anything else
+	removed                       // the field was persisted and went with what was around it
 )
 
 // Action is what became of a guarded field, in the words of metrics and audit annotations (rules V1, V2).
 type Action string
 
-// The actions. Where items under one path were both kept and dropped, they count as kept (rule G10).
+// The actions. A path has one of them: where items under one path were both kept and dropped they count as kept, and
+// where one was removed as removed, since that cannot be undone while the gate is disabled (rule G10).
 const (
 	Dropped    Action = "dropped"
 	Kept       Action = "kept"
+	Removed    Action = "removed"
 	Deprecated Action = "deprecated"
 )
 
@@ -35,6 +38,11 @@ const (
 type Result struct {
 	plan    *Plan
 	effects []effect // of the guard with the same index
+	// ancestors has, by guard, how many steps above a removed field the value is that was removed.
+	ancestors map[int]int
+	// root is the object, changes are those that were made to it.
+	root    map[string]any
+	changes []change
 }
 
 // Outcome is what became of the fields under one guarded path.
@@ -49,9 +57,11 @@ type Outcome struct {
 	Action Action
 
 	gate *apiextensions.CustomResourceDefinitionFeatureGate
+	// steps is how far above the field the value is that was removed.
+	steps int
 }
 
-// Outcomes returns what there is to tell of, at most one per path, in the order of the paths in the CRD. The nil
+// Outcomes returns what there is to report, at most one per path, in the order of the paths in the CRD. The nil
 // Result has none.
 func (r *Result) Outcomes() []Outcome {
 	if r == nil {
@@ -60,8 +70,10 @@ func (r *Result) Outcomes() []Outcome {
 	var outcomes []Outcome
 	for i, g := range r.plan.guards {
 		if action := r.effects[i].action(); action != "" {
-			qualifiedName := r.plan.gates.QualifiedName(g.gate)
-			outcomes = append(outcomes, Outcome{Path: g.path, Gate: g.gate.Name, QualifiedName: qualifiedName, Action: action, gate: g.gate})
+			outcomes = append(outcomes, Outcome{
+				Path: g.path, Gate: g.gate.Name, QualifiedName: r.plan.gates.QualifiedName(g.gate), Action: action,
+				gate: g.gate, steps: r.ancestors[i],
+			})
 		}
 	}
 	return outcomes
@@ -69,6 +81,8 @@ func (r *Result) Outcomes() []Outcome {
 
 func (e effect) action() Action {
 	switch {
+	case e&removed != 0:
+		return Removed
 	case e&kept != 0:
 		return Kept
 	case e&dropped != 0:
@@ -80,20 +94,24 @@ func (e effect) action() Action {
 	}
 }
 
-// ChangedObject tells whether the evaluation changed the object.
-func (r *Result) ChangedObject() bool {
-	if r == nil {
-		return false
+// With returns what two evaluations of the same write by the same plan did. The object of the write is that of r.
+func (r *Result) With(other *Result) *Result {
+	switch {
+	case other == nil:
+		return r
+	case r == nil:
+		r = &Result{plan: other.plan, effects: make([]effect, len(other.effects))}
 	}
-	for _, what := range r.effects {
-		if what&(dropped|kept|settled) != 0 {
-			return true
-		}
+	for i, what := range other.effects {
+		r.effects[i] |= what
 	}
-	return false
+	if r.ancestors == nil {
+		r.ancestors = other.ancestors
+	}
+	return r
 }
 
-// Dropped tells whether any field was dropped.
+// Dropped reports whether any field was dropped.
 func (r *Result) Dropped() bool {
 	if r == nil {
 		return false
@@ -106,12 +124,12 @@ func (r *Result) Dropped() bool {
 	return false
 }
 
-// ForgiveDrops forgets, but for the change of the object, drops that do not happen in another evaluation by the same
-// plan: that of what the client really sent.
+// ForgiveDrops forgets drops that do not happen in another evaluation by the same plan: that of what the client really
+// sent.
 func (r *Result) ForgiveDrops(sent *Result) {
 	for i, what := range r.effects {
-		if what&dropped != 0 && (sent == nil || sent.effects[i]&dropped == 0) {
-			r.effects[i] = what&^dropped | settled
+		if sent == nil || sent.effects[i]&dropped == 0 {
+			r.effects[i] = what &^ dropped
 		}
 	}
 }
@@ -134,6 +152,8 @@ func Warnings(outcomes []Outcome) []string {
 			warnings = append(warnings, fmt.Sprintf("%s: not updated: feature gate %q is disabled", o.Path, o.QualifiedName))
 		case o.Action == Dropped:
 			warnings = append(warnings, fmt.Sprintf("%s: dropped: feature gate %q is disabled", o.Path, o.QualifiedName))
+		case o.Action == Removed:
+			warnings = append(warnings, fmt.Sprintf("%s: removed with %s: feature gate %q is disabled", o.Path, o.ancestor(), o.QualifiedName))
 		case own == "":
 			warnings = append(warnings, o.Path+": deprecated field")
 		case o.gate != warned:
@@ -142,4 +162,17 @@ func Warnings(outcomes []Outcome) []string {
 		}
 	}
 	return warnings
+}
+
+// ancestor returns what the field was removed with: the path of an object around it, or an item or value of one.
+func (o *Outcome) ancestor() string {
+	path, err := fieldpath.Parse(o.Path)
+	if err != nil || o.steps >= len(path) {
+		return o.Path // no plan has such an outcome
+	}
+	path = path[:len(path)-o.steps]
+	if last := len(path) - 1; path[last].Each {
+		return "an item of " + path[:last].String()
+	}
+	return path.String()
 }

@@ -64,7 +64,7 @@ func (c *compiler) list(schema *structuralschema.Structural, path fieldpath.Path
 }
 
 func (c *compiler) each(n *node, schema *structuralschema.Structural, path fieldpath.Path) *node {
-	if n.each = c.value(schema, append(slices.Clip(path), fieldpath.Each())); n.each == nil {
+	if n.each = c.value(schema, append(path, fieldpath.Each())); n.each == nil {
 		return nil
 	}
 	return n
@@ -80,7 +80,7 @@ func (c *compiler) object(schema *structuralschema.Structural, path fieldpath.Pa
 	}
 	for _, name := range names {
 		property := schema.Properties[name]
-		if below := c.value(&property, append(slices.Clip(path), fieldpath.Field(name))); below != nil {
+		if below := c.value(&property, append(path, fieldpath.Field(name))); below != nil {
 			n.fields = append(n.fields, child{name: name, node: below})
 		}
 	}

@@ -102,7 +102,7 @@ func (c *compiler) gatesOf(path fieldpath.Path, members []string) map[string]str
 	}
 	var gates map[string]string
 	for _, name := range members {
-		gate := c.disabledGate(append(slices.Clip(path), fieldpath.Field(name)))
+		gate := c.disabledGate(append(path, fieldpath.Field(name)))
 		if gate == "" {
 			continue
 		}

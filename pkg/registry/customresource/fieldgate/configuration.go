@@ -1,0 +1,159 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldgate
+
+import (
+	"maps"
+	"slices"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
+)
+
+// SettleConfiguration returns the configuration that field management applies in place of the one that a manager sent
+// (rules G4, G7): of a disabled field that it names, the part that is persisted remains, with the persisted values. All
+// around the field stays named. So field management neither prunes what is around it nor finds a conflict.
+//
+// live is the persisted object and schema the structural schema, both of the configuration's version. Neither object is
+// modified, and the outcome shares nothing with live. Where nothing is to be settled the configuration itself is
+// returned, and false.
+func (p *Plan) SettleConfiguration(configuration, live map[string]any, schema *structuralschema.Structural, s scope.Scope) (settled map[string]any, changed bool) {
+	if p == nil {
+		return configuration, false
+	}
+	walk := settlement{plan: p, schemas: guardSchemas{plan: p, root: schema}}
+	out := copyOnWrite{object: configuration}
+	for i := range p.root.fields {
+		if c := &p.root.fields[i]; s.Includes(c.name) {
+			walk.field(&p.root, c, &out, configuration, live)
+		}
+	}
+	return out.object, out.changed
+}
+
+// settlement is a walk over a configuration.
+type settlement struct {
+	plan    *Plan
+	schemas guardSchemas
+}
+
+// copyOnWrite is an object that is copied before its first change.
+type copyOnWrite struct {
+	object  map[string]any
+	changed bool
+}
+
+func (c *copyOnWrite) own() {
+	if !c.changed {
+		c.object, c.changed = maps.Clone(c.object), true
+	}
+}
+
+func (c *copyOnWrite) set(name string, value any) {
+	c.own()
+	c.object[name] = value
+}
+
+func (c *copyOnWrite) delete(name string) {
+	c.own()
+	delete(c.object, name)
+}
+
+// field settles one field of an object at n in out, which is what becomes of the object.
+func (s *settlement) field(n *node, c *child, out *copyOnWrite, object, live map[string]any) {
+	value, named := object[c.name]
+	switch {
+	case s.plan.isDisabled(&c.node):
+		s.disabled(n, c, out, object, live)
+	case named:
+		if result, changed := s.value(&c.node, value, live[c.name]); changed {
+			out.set(c.name, result)
+		}
+	}
+}
+
+// disabled settles a disabled field. A null names nothing but a persisted null. Of an atomic object all fields count as
+// named, since it is applied as a whole.
+func (s *settlement) disabled(n *node, c *child, out *copyOnWrite, object, live map[string]any) {
+	value, named := object[c.name]
+	persisted, isPersisted := live[c.name]
+	switch {
+	case !named && !(n.atomic && persisted != nil): // the configuration says nothing of it
+	case jsonvalue.Identical(value, persisted) && isPersisted:
+	case n.atomic && persisted != nil:
+		out.set(c.name, runtime.DeepCopyJSONValue(persisted))
+	case value == nil || persisted == nil:
+		out.delete(c.name)
+	default:
+		if part := confirmed(s.schemas.of(c.node.guard), value, persisted); !jsonvalue.Identical(value, part) {
+			out.set(c.name, part)
+		}
+	}
+}
+
+// value settles what is inside a value that no disabled gate guards, and reports whether that changed anything.
+func (s *settlement) value(n *node, value, live any) (any, bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		live, _ := live.(map[string]any)
+		out := copyOnWrite{object: value}
+		s.object(n, &out, value, live)
+		return out.object, out.changed
+	case []any:
+		if n.elements != nil && len(n.elements.keys) > 0 {
+			live, _ := live.([]any)
+			return s.items(n.elements, value, live)
+		}
+	}
+	return nil, false
+}
+
+func (s *settlement) object(n *node, out *copyOnWrite, object, live map[string]any) {
+	if len(n.fields) <= len(object) || n.atomic {
+		for i := range n.fields {
+			s.field(n, &n.fields[i], out, object, live)
+		}
+	} else {
+		for name := range object {
+			if c := n.field(name); c != nil {
+				s.field(n, c, out, object, live)
+			}
+		}
+	}
+	each := n.each()
+	if each == nil {
+		return
+	}
+	for key, value := range object {
+		if result, changed := s.value(each, value, live[key]); changed {
+			out.set(key, result)
+		}
+	}
+}
+
+func (s *settlement) items(n *elements, list, live []any) (any, bool) {
+	out, changed := list, false
+	persisted := jsonvalue.NewListMapWithDefaults(live, n.keys, n.keyDefaults)
+	for i := range list {
+		item, ok := list[i].(map[string]any)
+		if !ok {
+			continue
+		}
+		result, itemChanged := s.value(&n.node, item, jsonvalue.OrNil(persisted.Get(item, i)))
+		if !itemChanged {
+			continue
+		}
+		if !changed {
+			out, changed = slices.Clone(list), true
+		}
+		out[i] = result
+	}
+	if !changed {
+		return nil, false // to make a list a value would allocate
+	}
+	return out, true
+}
