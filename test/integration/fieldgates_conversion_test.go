@@ -918,8 +918,8 @@ func TestG1ConvWebhookG8DefaultsOfTheOtherVersion(t *testing.T) {
 	}
 }
 
-// TestG1ConvWebhookG7ApplyingThePersistedValueOwnsNothing has the field persisted and disabled.
-func TestG1ConvWebhookG7ApplyingThePersistedValueOwnsNothing(t *testing.T) {
+// TestG1ConvWebhookG7ApplyingThePersistedValueShares has the field persisted and disabled.
+func TestG1ConvWebhookG7ApplyingThePersistedValueShares(t *testing.T) {
 	t.Parallel()
 	webhook := newConversionWebhook(t, renameCount)
 	s := newSubject(t, newConvertedCRD(t, replicasGate, webhook))
@@ -928,16 +928,9 @@ func TestG1ConvWebhookG7ApplyingThePersistedValueOwnsNothing(t *testing.T) {
 	create(t, s.client, cronTab(t, s.crd, "a", `{image: i, replicas: 3}`), metav1.CreateOptions{FieldManager: "creator"})
 	s.flipReplicas(false)
 
-	before := s.get("a")
-	u := at.mustApply("bob", `{count: 3}`, false)
+	u := at.mustApply("bob", `{image: i, count: 3}`, false)
 	at.wantWarnings()
-	at.wantFieldOwners("who only applies the persisted value", u, "creator")
-	if diff := cmp.Diff(before, s.get("a")); diff != "" {
-		t.Errorf("G6: the apply wrote:\n%s", diff)
-	}
-	u = at.mustApply("bob", `{image: i, count: 3}`, false)
-	at.wantWarnings()
-	at.wantFieldOwners("who applies it with another field", u, "creator")
+	at.wantFieldOwners("who applies the persisted value", u, "bob", "creator")
 	if diff := cmp.Diff([]string{"bob", "creator"}, owners(t, u, "f:spec", "f:image")); diff != "" {
 		t.Errorf("owners of the other field (-want +got):\n%s", diff)
 	}
@@ -947,12 +940,14 @@ func TestG1ConvWebhookG7ApplyingThePersistedValueOwnsNothing(t *testing.T) {
 		t.Errorf("G6: the same apply again wrote:\n%s", diff)
 	}
 
-	s.flipReplicas(true)
-	at.wantFieldOwners("the next apply with the gate on", at.mustApply("bob", `{image: i, count: 3}`, false), "bob", "creator")
+	at.wantFieldOwners("who applies another value", at.mustApply("carol", `{count: 4}`, false), "bob", "creator")
+	at.wantWarnings(keptReplicas)
+	at.wantFieldOwners("who leaves it out", at.mustApply("bob", `{image: i}`, false), "creator")
+	at.wantWarnings()
 }
 
-// TestG1ConvWebhookG7OwnershipLapsesWithTheOwnersNextWrite has owners in the other version.
-func TestG1ConvWebhookG7OwnershipLapsesWithTheOwnersNextWrite(t *testing.T) {
+// TestG1ConvWebhookG7OwnersStayUntilTheyLeaveTheFieldOut has owners in the other version.
+func TestG1ConvWebhookG7OwnersStayUntilTheyLeaveTheFieldOut(t *testing.T) {
 	t.Parallel()
 	put := writers[0]
 	applies := func(spec string) func(s subject) {
@@ -966,14 +961,15 @@ func TestG1ConvWebhookG7OwnershipLapsesWithTheOwnersNextWrite(t *testing.T) {
 		own, next func(at subject)
 		want      string // spec in v1
 		warnings  []string
+		owners    []string
 	}{
-		{"apply", applies(`{image: i, count: 3}`), applies(`{image: j, count: 3}`), "image: j\nreplicas: 3", nil},
-		{"apply of the same", applies(`{image: i, count: 3}`), applies(`{image: i, count: 3}`), "image: i\nreplicas: 3", nil},
-		{"apply of another value", applies(`{image: i, count: 3}`), applies(`{image: i, count: 5}`), "image: i\nreplicas: 3", []string{keptReplicas}},
-		{"apply without the field", applies(`{image: i, count: 3}`), applies(`{image: i}`), "image: i\nreplicas: 3", []string{keptReplicas}},
-		{"PUT", puts(`{image: i, count: 3}`), puts(`{image: j, count: 3}`), "image: j\nreplicas: 3", nil},
-		{"PUT of another value", puts(`{image: i, count: 3}`), puts(`{image: j, count: 5}`), "image: j\nreplicas: 3", []string{keptReplicas}},
-		{"PUT without the field", puts(`{image: i, count: 3}`), puts(`{image: j}`), "image: j\nreplicas: 3", []string{keptReplicas}},
+		{"apply", applies(`{image: i, count: 3}`), applies(`{image: j, count: 3}`), "image: j\nreplicas: 3", nil, []string{"writer"}},
+		{"apply of the same", applies(`{image: i, count: 3}`), applies(`{image: i, count: 3}`), "image: i\nreplicas: 3", nil, []string{"writer"}},
+		{"apply of another value", applies(`{image: i, count: 3}`), applies(`{image: i, count: 5}`), "image: i\nreplicas: 3", []string{keptReplicas}, []string{"writer"}},
+		{"apply without the field", applies(`{image: i, count: 3}`), applies(`{image: i}`), "image: i\nreplicas: 3", []string{keptReplicas}, nil},
+		{"PUT", puts(`{image: i, count: 3}`), puts(`{image: j, count: 3}`), "image: j\nreplicas: 3", nil, []string{"writer"}},
+		{"PUT of another value", puts(`{image: i, count: 3}`), puts(`{image: j, count: 5}`), "image: j\nreplicas: 3", []string{keptReplicas}, []string{"writer"}},
+		{"PUT without the field", puts(`{image: i, count: 3}`), puts(`{image: j}`), "image: j\nreplicas: 3", []string{keptReplicas}, []string{"writer"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -994,9 +990,9 @@ func TestG1ConvWebhookG7OwnershipLapsesWithTheOwnersNextWrite(t *testing.T) {
 
 			tc.next(at)
 			at.wantWarnings(tc.warnings...)
-			at.wantFieldOwners("the owner's next write", at.get("a"))
+			at.wantFieldOwners("the owner's next write", at.get("a"), tc.owners...)
 			s.wantSpec("a", tc.want)
-			// What is nobody's raises no conflict (G7).
+			// A disabled field raises no conflict, whoever owns it (G7.3).
 			if _, err := at.applyTo("bob", "a", `{count: 7}`); err != nil {
 				t.Errorf("G7: %v", err)
 			}
@@ -1010,9 +1006,8 @@ func TestG1ConvWebhookG7OwnershipLapsesWithTheOwnersNextWrite(t *testing.T) {
 	}
 }
 
-// TestG1ConvWebhookG7OwnersInTheOtherVersionConflict is a known gap, told in docs/field-gates.md: the field manager
-// compares before anything can be evaluated.
-func TestG1ConvWebhookG7OwnersInTheOtherVersionConflict(t *testing.T) {
+// TestG1ConvWebhookG7AConflictAboutAnotherFieldStands has two owners in the other version (rule G7.3).
+func TestG1ConvWebhookG7AConflictAboutAnotherFieldStands(t *testing.T) {
 	t.Parallel()
 	webhook := newConversionWebhook(t, renameCount)
 	s := newSubject(t, newConvertedCRD(t, replicasGate, webhook))
@@ -1020,12 +1015,22 @@ func TestG1ConvWebhookG7OwnersInTheOtherVersionConflict(t *testing.T) {
 	s.flipReplicas(true)
 	at.mustApply("alice", `{image: i, count: 3}`, false)
 	s.flipReplicas(false)
-	if _, err := at.applyTo("bob", "a", `{count: 5}`); !apierrors.IsConflict(err) {
-		t.Errorf("the gap is closed: update docs/field-gates.md: %v", err)
+	_, err := at.applyTo("bob", "a", `{image: j, count: 5}`)
+	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), ".spec.image") || strings.Contains(err.Error(), ".spec.count") {
+		t.Errorf("want a conflict about .spec.image alone: %v", err)
 	}
-	at.mustApply("alice", `{image: j, count: 3}`, false)
-	if _, err := at.applyTo("bob", "a", `{count: 5}`); err != nil {
-		t.Errorf("alice's ownership did not lapse: %v", err)
+	u, err := at.applyTo("bob", "a", `{image: i, count: 5}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at.wantWarnings(keptReplicas)
+	at.wantFieldOwners("who applies another value", u, "alice")
+	if diff := cmp.Diff([]string{"alice", "bob"}, owners(t, u, "f:spec", "f:image")); diff != "" {
+		t.Errorf("owners of the other field (-want +got):\n%s", diff)
+	}
+	again, err := at.applyTo("bob", "a", `{image: i, count: 5}`)
+	if diff := cmp.Diff(u, again); err != nil || diff != "" {
+		t.Errorf("G6: the same again: %v (-before +after):\n%s", err, diff)
 	}
 }
 
@@ -1077,7 +1082,7 @@ func TestG1ConvWebhookG7FieldsOfAnotherShape(t *testing.T) {
 	s.flipReplicas(false)
 	u := at.mustApply("alice", `{image: i, workload: ix3, scaling: {count: 3}}`, false)
 	at.wantWarnings()
-	for field, want := range map[string][]string{"f:image": {"alice", "creator"}, "f:workload": {"alice"}, "f:scaling": nil} {
+	for field, want := range map[string][]string{"f:image": {"alice", "creator"}, "f:workload": {"alice"}, "f:scaling": {"alice"}} {
 		if diff := cmp.Diff(want, owners(t, u, "f:spec", field)); diff != "" {
 			t.Errorf("G7: owners of %s (-want +got):\n%s", field, diff)
 		}
@@ -1085,8 +1090,8 @@ func TestG1ConvWebhookG7FieldsOfAnotherShape(t *testing.T) {
 	s.wantSpec("a", "image: i\nreplicas: 3")
 }
 
-// TestG1ConvWebhookG7OwnersCostOneConversion compares updates of an object without the disabled field and one with it.
-func TestG1ConvWebhookG7OwnersCostOneConversion(t *testing.T) {
+// TestG1ConvWebhookG7OwnersCostNoConversion compares updates of an object without the disabled field and one with it.
+func TestG1ConvWebhookG7OwnersCostNoConversion(t *testing.T) {
 	t.Parallel()
 	webhook := newConversionWebhook(t, renameCount)
 	s := newSubject(t, newConvertedCRD(t, replicasGate, webhook))
@@ -1101,7 +1106,7 @@ func TestG1ConvWebhookG7OwnersCostOneConversion(t *testing.T) {
 		at.write(writers[0], name, spec)
 		counts[name] = webhook.take(t)
 	}
-	if got := counts["with"].Requests - counts["without"].Requests; got != 1 {
-		t.Errorf("%d conversions more where a disabled field is persisted, want one: %v", got, counts)
+	if got := counts["with"].Requests - counts["without"].Requests; got != 0 {
+		t.Errorf("%d conversions more where a disabled field is persisted: %v", got, counts)
 	}
 }

@@ -82,7 +82,7 @@ func TestG7AFirstApplyOfADisabledFieldDoesNotOwnIt(t *testing.T) {
 	}
 }
 
-func TestG7OwnershipLapsesWithTheOwnersNextWrite(t *testing.T) {
+func TestG7TheOwnerStaysTheOwner(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
 	s.flipReplicas(true)
@@ -90,17 +90,17 @@ func TestG7OwnershipLapsesWithTheOwnersNextWrite(t *testing.T) {
 	s.flipReplicas(false)
 	s.wantOwners(s.get("a"), "alice") // G11: a flip rewrites nothing
 
-	// The same value is no attempt to change the field: no warning, though ownership lapses and the field is pruned.
+	// The same value is no attempt to change the field.
 	u := s.mustApply("alice", `{image: j, replicas: 3}`, false)
 	s.wantWarnings()
-	s.wantOwners(u)
+	s.wantOwners(u, "alice")
 	if got := specOf(t, u); got != "image: j\nreplicas: 3" {
 		t.Errorf("spec is %q", got)
 	}
 	// Another value is one.
 	u = s.mustApply("alice", `{image: j, replicas: 5}`, false)
 	s.wantWarnings(keptReplicas)
-	s.wantOwners(u)
+	s.wantOwners(u, "alice")
 	if got := specOf(t, u); got != "image: j\nreplicas: 3" {
 		t.Errorf("spec is %q", got)
 	}

@@ -230,7 +230,7 @@ func TestV2AuditAnnotations(t *testing.T) {
 	crd = newUnionsCRD(t)
 	o := object{subject{T: t, crd: crd, client: server.install(t, crd)}, "switched"}
 	o.create(`{source: {type: Git, git: {}, proxy: HTTP, http: h}, map: {a: {type: Git, git: {}}}}`)
-	if err := o.merge("m", `{source: {type: S3, proxy: null}, map: {a: {type: None}}}`); err != nil {
+	if err := o.merge("m", `{source: {type: S3, proxy: SOCKS, socks: s}, map: {a: {type: None}}}`); err != nil {
 		t.Fatal(err)
 	}
 	unions := map[string]string{"unions.apiextensions.k8s.io/cleared": "spec.map.a.git,spec.source.http,spec.source.git"}

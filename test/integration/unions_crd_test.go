@@ -335,7 +335,10 @@ func TestU1NullIsAValueWithoutAMember(t *testing.T) {
 				shared.kubectl(t, file, append(strings.Fields(step.command), "-f", "-")...)
 				if i == 0 {
 					// Until then the server's controllers write the CRD too, and a replace may conflict.
-					shared.kubectl(t, "", "wait", "--for=condition=Established", "crd", crd)
+					eventually(t, "the CRD is established", func(context.Context) (bool, error) {
+						_, _, err := shared.tryKubectl("", "wait", "--for=condition=Established", "crd", crd)
+						return err == nil, nil // it fails where the CRD has no conditions yet
+					})
 				}
 				members, generation := shared.membersOf(t, crd)
 				if diff := cmp.Diff(step.want, members); diff != "" {
