@@ -252,8 +252,9 @@ var stories = []story{
 - {do: apply, by: a, body: {spec: {source: {type: Git, git: {url: u, ref: r}}}}}
 - {do: flip, gates: {URL: false}}
 - {do: update, by: u, body: {spec: {source: {type: None}}}}`,
-		want:   `{spec: {source: {type: None}}}`,
-		owners: map[string][]string{"u Update  model.example.com/v1": {"f:spec/f:source/f:type"}},
+		want:     `{spec: {source: {type: None}}}`,
+		owners:   map[string][]string{"u Update  model.example.com/v1": {"f:spec/f:source/f:type"}},
+		warnings: []string{`.spec.source.git.url: removed with .spec.source.git: feature gate "URL" is disabled`},
 	},
 	{
 		name: "U9: a union moves off a member whose gate is disabled",

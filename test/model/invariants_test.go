@@ -128,7 +128,7 @@ func (t *transition) checkRemoval(p place) error {
 	}
 	own := applied(t.step.By, t.step.Subresource)
 	for entry, fields := range ownersOf(t.before) {
-		owned := fields.in(ancestor)
+		owned := t.withoutEmpty(fields.in(ancestor))
 		if entry == own && len(owned) == 0 {
 			return fmt.Errorf("G4: %s went with %s, of which the applier owned nothing", p, ancestor)
 		}
@@ -137,6 +137,18 @@ func (t *transition) checkRemoval(p place) error {
 		}
 	}
 	return nil
+}
+
+// withoutEmpty returns the fields whose value is no empty object or list: to prune one of these takes what is around it
+// along, on a stock server too.
+func (t *transition) withoutEmpty(fields fieldSet) fieldSet {
+	out := fieldSet{}
+	for text, field := range fields {
+		if value, _ := at(t.before, t.Schema, field); !isEmpty(value) {
+			out[text] = field
+		}
+	}
+	return out
 }
 
 // goneAncestor returns the outermost place around p that the request removed.

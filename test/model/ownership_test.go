@@ -46,7 +46,7 @@ func (t *transition) checkOwner(entry string, before, after fieldSet, p place) e
 		}
 	}
 	for _, field := range lost {
-		if _, named := at(t.config, t.Schema, field); named {
+		if _, named := at(t.config, t.Schema, field); named && len(after.in(field)) == 0 {
 			return fmt.Errorf("G7.2: the applier owned %s, names it and owns it no more", field)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
 // action is what the server says that it did about a path of a gate (rule G10).
@@ -88,7 +90,7 @@ func (t *transition) expectation(g guard) *expectation {
 	want := &expectation{actions: map[action]bool{}}
 	for _, p := range find(t.before, t.Schema, g.path) {
 		switch {
-		case deselected(t.after, t.Schema, p):
+		case deselected(t.after, t.Schema, p) && !deselected(t.after, t.Schema, p.parent()): // rule U9
 		case !isThere(t.after, t.Schema, p.parent()):
 			want.must(removed)
 		case t.config != nil:
@@ -152,7 +154,7 @@ func (t *transition) holds(p place) bool {
 	for _, leaf := range leaves(value, schema) {
 		old, ok := at(t.valueBefore(p), schema, leaf)
 		now, _ := at(value, schema, leaf)
-		if !ok || !equal(old, now) && !isEmpty(now) {
+		if !ok || !jsonvalue.Contains(old, now) && !isEmpty(now) { // what is in one value may lack its defaults
 			return false
 		}
 	}
