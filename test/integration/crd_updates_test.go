@@ -216,7 +216,8 @@ func TestC9WhoOwnsWhatIsKeptOwnsItStill(t *testing.T) {
 
 	// So neither of them conflicts with what the client did, and the administrator can let go.
 	shared.kubectl(t, manifestOf(t, crd), "apply", "--server-side", "--field-manager=author", "-f", "-")
-	letGo := admin[:strings.Index(admin, ", spec:")] + "}"
+	name, _, _ := strings.Cut(admin, ", spec:")
+	letGo := name + "}"
 	shared.kubectl(t, letGo, "apply", "--server-side", "--field-manager=admin", "-f", "-")
 	if diff := cmp.Diff(crd.Spec.CustomFeatureGates, shared.getCRD(t, crd.Name).Spec.CustomFeatureGates); diff != "" {
 		t.Errorf("after the administrator let go (-want +got):\n%s", diff)

@@ -111,11 +111,12 @@ func TestU43CreatesAreNotDefaultedToAnotherMember(t *testing.T) {
 				t.Parallel()
 				o := s.object(t)
 				err := create.do(o)
-				if tc.want == "" {
+				switch {
+				case tc.want == "":
 					o.refused(err, `spec.source.type: Required value: supported values: "Disk", "Git", "S3", "Web"`)
-				} else if err != nil {
+				case err != nil:
 					t.Error(err)
-				} else {
+				default:
 					o.isNow(tc.want)
 				}
 			})

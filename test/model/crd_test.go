@@ -5,9 +5,10 @@ package model
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -138,15 +139,15 @@ func newGates(gates map[string][]string) *apiextensions.CustomResourceDefinition
 // with returns the CRD with its gates in these states.
 func (r *resource) with(s states) *apiextensionsv1.CustomResourceDefinition {
 	crd := r.crd.DeepCopy()
-	uid := "gates"
+	uid := []string{"gates"}
 	if crd.Spec.CustomFeatureGates != nil {
 		for i := range crd.Spec.CustomFeatureGates.FeatureGates {
 			gate := &crd.Spec.CustomFeatureGates.FeatureGates[i]
 			gate.Enabled = ptr.To(s[gate.Name])
-			uid += fmt.Sprintf("-%v", *gate.Enabled)
+			uid = append(uid, strconv.FormatBool(*gate.Enabled))
 		}
 	}
-	crd.UID = types.UID(uid)
+	crd.UID = types.UID(strings.Join(uid, "-"))
 	return crd
 }
 

@@ -70,7 +70,7 @@ func runWithEtcd(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	etcd, err := embed.StartEtcd(etcdConfig(dir))
 	if err != nil {
 		return 0, err
@@ -80,7 +80,7 @@ func runWithEtcd(m *testing.M) (int, error) {
 	if etcdClient, err = kubernetes.New(clientv3.Config{Endpoints: []string{etcd.Config().ListenClientUrls[0].String()}}); err != nil {
 		return 0, err
 	}
-	defer etcdClient.Close()
+	defer func() { _ = etcdClient.Close() }()
 	err = utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
 		string(features.APIUnions): true, string(features.CRDFieldLevelVersioning): true,
 	})

@@ -28,7 +28,7 @@ func ownersOf(object map[string]any) owners {
 			version = ""
 		}
 		set := fieldSet{}
-		set.add(nil, decode[map[string]any](string(entry.FieldsV1.Raw)))
+		set.add(nil, decode[map[string]any](entry.FieldsV1.GetRawString()))
 		out[strings.Join([]string{entry.Manager, string(entry.Operation), entry.Subresource, version}, " ")] = set
 	}
 	return out

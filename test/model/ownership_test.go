@@ -6,6 +6,8 @@ package model
 import (
 	"fmt"
 	"strings"
+
+	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
 // checkOwnersOfGuarded is rules G7.1 and G7.2 for persisted fields whose gates are disabled: who owned them owns them
@@ -41,7 +43,7 @@ func (t *transition) checkOwner(entry string, before, after fieldSet, p place) e
 	}
 	for _, field := range won {
 		old, _ := at(t.before, t.Schema, field)
-		if value, named := at(t.config, t.Schema, field); !named || !equal(value, old) && !isEmpty(value) {
+		if value, named := at(t.config, t.Schema, field); !named || !jsonvalue.Contains(old, value) && !isEmpty(value) {
 			return fmt.Errorf("G7.1: the applier became owner of %s, which it does not name with the persisted value", field)
 		}
 	}

@@ -33,11 +33,6 @@ func (p place) contains(other place) bool {
 	return len(other) >= len(p) && slices.Equal(p, other[:len(p)])
 }
 
-// matches reports whether the place is one of those that a path of a gate names.
-func (p place) matches(path fieldpath.Path) bool {
-	return len(p) == len(path) && p.below(path)
-}
-
 // below reports whether the place is one of those that a path of a gate names, or inside of one.
 func (p place) below(path fieldpath.Path) bool {
 	if len(p) < len(path) {

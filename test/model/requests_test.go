@@ -85,18 +85,18 @@ func (g generator) apply(m *run, subresource string) step {
 // rewrite returns a request that makes up to three changes to the object, by PUT or one of the patches.
 func (g generator) rewrite(m *run, subresource string) step {
 	old := body(m.object)
-	new := old
+	now := old
 	for range 1 + g.IntN(3) {
-		new = g.changeObject(new, m.Schema)
+		now = g.changeObject(now, m.Schema)
 	}
 	s := step{Subresource: subresource, Version: g.version(m), DryRun: g.chance(15)}
 	switch g.IntN(4) {
 	case 0, 1:
-		s.Do, s.By, s.Body = doUpdate, "updater", new
+		s.Do, s.By, s.Body = doUpdate, "updater", now
 	case 2:
-		s.Do, s.By, s.Body = doMerge, "patcher", mergeDiff(old, new)
+		s.Do, s.By, s.Body = doMerge, "patcher", mergeDiff(old, now)
 	default:
-		s.Do, s.By, s.Patch = doJSON, "patcher", jsonDiff(old, new, "")
+		s.Do, s.By, s.Patch = doJSON, "patcher", jsonDiff(old, now, "")
 	}
 	return s
 }

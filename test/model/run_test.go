@@ -4,6 +4,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -67,7 +68,7 @@ func (m *run) flip(to states) error {
 		return fmt.Errorf("F5: %w", err)
 	}
 	if resourceVersion(before) != resourceVersion(m.object) {
-		return fmt.Errorf("G11: a flip rewrote the object")
+		return errors.New("G11: a flip rewrote the object")
 	}
 	return nil
 }
@@ -114,7 +115,7 @@ func (m *run) send(s step, dryRun bool) (*transition, error) {
 		resource: m.resource, step: s, guards: m.disabled(m.states), before: m.object, dryRun: dryRun,
 	}
 	sent := m.sent(s, m.object)
-	t.defaulted = m.resource.defaulted(sent)
+	t.defaulted = m.defaulted(sent)
 	t.asked = m.withoutGuardedDefaults(t.defaulted, sent, t.guards)
 	if s.Do == doApply {
 		t.config = decode[map[string]any](encode(m.part(s, s.Body, nil)))
@@ -131,7 +132,7 @@ func (m *run) send(s step, dryRun bool) (*transition, error) {
 	}
 	t.after = m.object
 	if dryRun && resourceVersion(t.before) != resourceVersion(t.after) {
-		return nil, fmt.Errorf("G13: a dry run was written")
+		return nil, errors.New("G13: a dry run was written")
 	}
 	if t.wrote() && s.Do == doApply {
 		m.applies[s.By+" "+s.Subresource] = s

@@ -273,7 +273,7 @@ func (g generator) change(value any, s *schemaProps) any {
 		}
 		out := slices.Clone(value)
 		if i := g.IntN(len(out)); g.chance(30) {
-			return slices.Delete(out, i, i+1)
+			out = slices.Delete(out, i, i+1)
 		} else {
 			out[i] = g.changeObject(out[i].(map[string]any), s.Items.Schema)
 		}

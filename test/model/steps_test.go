@@ -189,7 +189,7 @@ func mergePatch(value, patch any) any {
 // jsonPatch returns an object with a JSON patch applied that adds, replaces and removes fields of objects and items
 // of lists.
 func jsonPatch(object map[string]any, patch []patchOp) map[string]any {
-	var out any = decode[any](encode(object))
+	out := decode[any](encode(object))
 	for _, op := range patch {
 		out = patchAt(out, strings.Split(op.Path, "/")[1:], op)
 	}
@@ -222,10 +222,10 @@ func patchAt(value any, path []string, op patchOp) any {
 	return value
 }
 
-// mergeDiff returns the JSON merge patch that makes new from old.
-func mergeDiff(old, new map[string]any) map[string]any {
+// mergeDiff returns the JSON merge patch that makes now from old.
+func mergeDiff(old, now map[string]any) map[string]any {
 	out := map[string]any{}
-	for name, value := range new {
+	for name, value := range now {
 		oldObject, isObject := old[name].(map[string]any)
 		newObject, staysObject := value.(map[string]any)
 		switch {
@@ -237,48 +237,48 @@ func mergeDiff(old, new map[string]any) map[string]any {
 		}
 	}
 	for name := range old {
-		if _, ok := new[name]; !ok {
+		if _, ok := now[name]; !ok {
 			out[name] = nil
 		}
 	}
 	return out
 }
 
-// jsonDiff returns the JSON patch that makes new from old, with items of lists that stay as long as they are.
-func jsonDiff(old, new any, path string) []patchOp {
+// jsonDiff returns the JSON patch that makes now from old, with items of lists that stay as long as they are.
+func jsonDiff(old, now any, path string) []patchOp {
 	var out []patchOp
-	switch new := new.(type) {
+	switch now := now.(type) {
 	case map[string]any:
 		if old, ok := old.(map[string]any); ok {
-			for _, name := range slices.Sorted(maps.Keys(new)) {
-				out = append(out, fieldDiff(old, new, name, path)...)
+			for _, name := range slices.Sorted(maps.Keys(now)) {
+				out = append(out, fieldDiff(old, now, name, path)...)
 			}
 			for _, name := range slices.Sorted(maps.Keys(old)) {
-				if _, ok := new[name]; !ok {
+				if _, ok := now[name]; !ok {
 					out = append(out, patchOp{Op: "remove", Path: path + "/" + name})
 				}
 			}
 			return out
 		}
 	case []any:
-		if old, ok := old.([]any); ok && len(old) == len(new) {
-			for i := range new {
-				out = append(out, jsonDiff(old[i], new[i], path+"/"+strconv.Itoa(i))...)
+		if old, ok := old.([]any); ok && len(old) == len(now) {
+			for i := range now {
+				out = append(out, jsonDiff(old[i], now[i], path+"/"+strconv.Itoa(i))...)
 			}
 			return out
 		}
 	}
-	if equal(old, new) {
+	if equal(old, now) {
 		return nil
 	}
-	return []patchOp{{Op: "replace", Path: path, Value: new}}
+	return []patchOp{{Op: "replace", Path: path, Value: now}}
 }
 
-func fieldDiff(old, new map[string]any, name, path string) []patchOp {
+func fieldDiff(old, now map[string]any, name, path string) []patchOp {
 	if value, ok := old[name]; ok {
-		return jsonDiff(value, new[name], path+"/"+name)
+		return jsonDiff(value, now[name], path+"/"+name)
 	}
-	return []patchOp{{Op: "add", Path: path + "/" + name, Value: new[name]}}
+	return []patchOp{{Op: "add", Path: path + "/" + name, Value: now[name]}}
 }
 
 // body returns an object without apiVersion, kind and metadata.

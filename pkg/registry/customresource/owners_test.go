@@ -22,13 +22,13 @@ func managed(manager, operation, version, fields string) metav1.ManagedFieldsEnt
 	}
 }
 
-// updated and applied are entries of v1beta1.
+// updated and applied are entries of v1beta1, the latter of alice.
 func updated(manager, fields string) metav1.ManagedFieldsEntry {
 	return managed(manager, "Update", "v1beta1", fields)
 }
 
-func applied(manager, fields string) metav1.ManagedFieldsEntry {
-	return managed(manager, "Apply", "v1beta1", fields)
+func applied(fields string) metav1.ManagedFieldsEntry {
+	return managed("alice", "Apply", "v1beta1", fields)
 }
 
 // fieldsByManager returns what each entry of an object says, by manager and operation.
@@ -89,7 +89,7 @@ var convertedWrites = []struct {
 	},
 	{
 		name: "G7.2: a field that an update left out and a gate kept", old: `{image: i, count: 3}`,
-		before: []metav1.ManagedFieldsEntry{applied("alice", countOnly), updated("carol", imageOnly)}, after: []metav1.ManagedFieldsEntry{updated("bob", imageOnly)},
+		before: []metav1.ManagedFieldsEntry{applied(countOnly), updated("carol", imageOnly)}, after: []metav1.ManagedFieldsEntry{updated("bob", imageOnly)},
 		asked: `{image: j}`, final: `{image: j, count: 3}`,
 		want: map[string]string{"alice Apply": countOnly, "bob Update": imageOnly}, conversions: 3,
 	},
@@ -115,31 +115,31 @@ var convertedWrites = []struct {
 	},
 	{
 		name: "G4, G7: the same apply again", old: `{image: i, count: 3}`,
-		before: []metav1.ManagedFieldsEntry{applied("alice", countImage)}, after: []metav1.ManagedFieldsEntry{applied("alice", countImage)},
+		before: []metav1.ManagedFieldsEntry{applied(countImage)}, after: []metav1.ManagedFieldsEntry{applied(countImage)},
 		applied: `{image: i, count: 3}`, asked: `{image: i, count: 3}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": countImage}, conversions: 2,
 	},
 	{
 		name: "G7.1: who applies the persisted value shares it", old: `{image: i, count: 3}`,
-		before: []metav1.ManagedFieldsEntry{updated("bob", countImage)}, after: []metav1.ManagedFieldsEntry{applied("alice", countOnly), updated("bob", countImage)},
+		before: []metav1.ManagedFieldsEntry{updated("bob", countImage)}, after: []metav1.ManagedFieldsEntry{applied(countOnly), updated("bob", countImage)},
 		applied: `{count: 3}`, asked: `{image: i, count: 3}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": countOnly, "bob Update": countImage}, conversions: 2,
 	},
 	{
 		name: "G7.1: who applies another value by force does not become owner", old: `{image: i, count: 3}`,
-		before: []metav1.ManagedFieldsEntry{updated("bob", countImage)}, after: []metav1.ManagedFieldsEntry{applied("alice", countImage)},
+		before: []metav1.ManagedFieldsEntry{updated("bob", countImage)}, after: []metav1.ManagedFieldsEntry{applied(countImage)},
 		applied: `{image: j, count: 5}`, asked: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
 		want: map[string]string{"alice Apply": imageOnly, "bob Update": countOnly}, conversions: 3,
 	},
 	{
 		name: "G7.2: an applier that leaves it out owns it no more", old: `{image: i, count: 3}`,
-		before: []metav1.ManagedFieldsEntry{applied("alice", countImage)}, after: []metav1.ManagedFieldsEntry{applied("alice", imageOnly)},
+		before: []metav1.ManagedFieldsEntry{applied(countImage)}, after: []metav1.ManagedFieldsEntry{applied(imageOnly)},
 		applied: `{image: i}`, asked: `{image: i}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": imageOnly}, conversions: 3,
 	},
 	{
 		name: "G7.2: an applier that names another value than it applied before owns it still", old: `{image: i, count: 3}`,
-		before: []metav1.ManagedFieldsEntry{applied("alice", countImage)}, after: []metav1.ManagedFieldsEntry{applied("alice", countImage)},
+		before: []metav1.ManagedFieldsEntry{applied(countImage)}, after: []metav1.ManagedFieldsEntry{applied(countImage)},
 		applied: `{image: i, count: 5}`, asked: `{image: i, count: 5}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": countImage}, conversions: 3,
 	},

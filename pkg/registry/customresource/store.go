@@ -34,7 +34,7 @@ func (s Store) UnionNormalizer() func(ctx context.Context, obj, old runtime.Obje
 	return s.endpoint.UnionNormalizer()
 }
 
-// Create implements rest.Creater.
+// Create does what upstream's Create does.
 func (s Store) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	if s.endpoint == nil {
 		return s.Store.Create(ctx, obj, createValidation, options)
@@ -46,7 +46,7 @@ func (s Store) Create(ctx context.Context, obj runtime.Object, createValidation 
 	return created, err
 }
 
-// Update implements rest.Updater. Server-side apply creates through it.
+// Update does what upstream's Update does. Server-side apply creates through it.
 func (s Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	if s.endpoint == nil {
 		return s.Store.Update(ctx, name, objInfo, createValidation, updateValidation, forceAllowCreate, options)

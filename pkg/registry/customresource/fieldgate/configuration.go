@@ -82,7 +82,7 @@ func (s *settlement) disabled(n *node, c *child, out *copyOnWrite, object, live 
 	value, named := object[c.name]
 	persisted, isPersisted := live[c.name]
 	switch {
-	case !named && !(n.atomic && persisted != nil): // the configuration says nothing of it
+	case !named && (!n.atomic || persisted == nil): // the configuration says nothing of it
 	case jsonvalue.Identical(value, persisted) && isPersisted:
 	case n.atomic && persisted != nil:
 		out.set(c.name, runtime.DeepCopyJSONValue(persisted))

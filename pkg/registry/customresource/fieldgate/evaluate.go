@@ -191,8 +191,8 @@ func (e *evaluation) holdsDisabled(n *node, old map[string]any) bool {
 }
 
 func (e *evaluation) items(n *elements, list, old, applied []any) {
-	persisted := jsonvalue.NewListMapWithDefaults(old, n.keys, n.keyDefaults)
-	configured := jsonvalue.NewListMapWithDefaults(applied, n.keys, n.keyDefaults)
+	persisted, configured := jsonvalue.NewListMapWithDefaults(old, n.keys, n.keyDefaults),
+		jsonvalue.NewListMapWithDefaults(applied, n.keys, n.keyDefaults)
 	for i := range list {
 		if item, ok := list[i].(map[string]any); ok {
 			e.below(&n.node, item, jsonvalue.OrNil(persisted.Get(item, i)), jsonvalue.OrNil(configured.Get(item, i)))

@@ -27,11 +27,11 @@ func TestC8EffectiveStatesAreThoseOfThePathsAround(t *testing.T) {
 				gate.PreRelease = apiextensions.PreReleaseAlpha
 			}
 			for range random.IntN(4) {
-				path := ".x"
+				path := []string{".x"}
 				for range random.IntN(4) {
-					path += steps[random.IntN(len(steps))]
+					path = append(path, steps[random.IntN(len(steps))])
 				}
-				gate.FieldPaths = append(gate.FieldPaths, path)
+				gate.FieldPaths = append(gate.FieldPaths, strings.Join(path, ""))
 			}
 			gates.FeatureGates = append(gates.FeatureGates, gate)
 		}

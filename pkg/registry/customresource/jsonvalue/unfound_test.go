@@ -4,7 +4,7 @@
 package jsonvalue
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,7 +15,7 @@ func TestG5UnfoundItemsAreThoseThatARequestRemoved(t *testing.T) {
 	named := func(names ...any) []any {
 		list := []any{}
 		for i, name := range names {
-			list = append(list, item("name", name, "id", fmt.Sprint(i)))
+			list = append(list, item("name", name, "id", strconv.Itoa(i)))
 		}
 		return list
 	}

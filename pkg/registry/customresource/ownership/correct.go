@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"sort"
 
+	"k8s.io/apiextensions-apiserver/pkg/fairleadline"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
@@ -119,16 +119,16 @@ func (c *correcting) restore(entry metav1.ManagedFieldsEntry) error {
 	if !known || c.seen[identityOf(entry)] {
 		return nil
 	}
-	return c.correct(was.entry, fieldpath.NewSet())
+	return c.correct(was.entry, fairleadline.NewSet())
 }
 
 // correct adds an entry as it should be, unless nothing is left of it. after are the fields that field management gave it.
-func (c *correcting) correct(entry metav1.ManagedFieldsEntry, after *fieldpath.Set) error {
+func (c *correcting) correct(entry metav1.ManagedFieldsEntry, after *fairleadline.Set) error {
 	was := c.before[identityOf(entry)]
 	c.seen[identityOf(entry)] = true
 	before := was.fields
 	if before == nil || !c.SameFields(was.entry.APIVersion, entry.APIVersion) {
-		before = fieldpath.NewSet()
+		before = fairleadline.NewSet()
 	}
 	objects, found, err := c.statesOf(view{entry.APIVersion, !after.Equals(before)})
 	if err != nil {
@@ -177,11 +177,11 @@ func identityOf(entry metav1.ManagedFieldsEntry) identity {
 // decoded is an entry with its fields.
 type decoded struct {
 	entry  metav1.ManagedFieldsEntry
-	fields *fieldpath.Set
+	fields *fairleadline.Set
 }
 
 // encode returns the fields of an entry that was this one before, to the byte as they were if they are the same.
-func (d decoded) encode(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) (*metav1.FieldsV1, error) {
+func (d decoded) encode(entry metav1.ManagedFieldsEntry, fields *fairleadline.Set) (*metav1.FieldsV1, error) {
 	if d.fields != nil && d.entry.APIVersion == entry.APIVersion && fields.Equals(d.fields) {
 		return d.entry.FieldsV1, nil
 	}
@@ -189,7 +189,7 @@ func (d decoded) encode(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) 
 	if err != nil {
 		return nil, fmt.Errorf("encoding the fields of manager %q: %w", entry.Manager, err)
 	}
-	return metav1.NewFieldsV1(string(raw)), nil
+	return fairleadline.NewFields(string(raw)), nil
 }
 
 // decodeBefore returns the entries that field management started from. Like it, it takes none where one of them cannot
@@ -207,7 +207,7 @@ func decodeBefore(entries []metav1.ManagedFieldsEntry) map[identity]decoded {
 }
 
 // decode returns the fields of an entry. It refuses what upstream's field manager cannot decode.
-func decode(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+func decode(entry metav1.ManagedFieldsEntry) (*fairleadline.Set, error) {
 	switch {
 	case entry.Operation != metav1.ManagedFieldsOperationApply && entry.Operation != metav1.ManagedFieldsOperationUpdate:
 		return nil, fmt.Errorf("operation of manager %q must be Apply or Update", entry.Manager)
@@ -216,11 +216,11 @@ func decode(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	case entry.FieldsType != "FieldsV1":
 		return nil, fmt.Errorf("fieldsType of manager %q must be FieldsV1", entry.Manager)
 	}
-	fields := fieldpath.NewSet()
+	fields := fairleadline.NewSet()
 	if entry.FieldsV1 == nil {
 		return fields, nil
 	}
-	if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+	if err := fields.FromJSON(fairleadline.FieldsReader(entry.FieldsV1)); err != nil {
 		return nil, fmt.Errorf("decoding the fields of manager %q: %w", entry.Manager, err)
 	}
 	return fields, nil
@@ -274,5 +274,5 @@ func inOrderOf(entries, others []metav1.ManagedFieldsEntry) []metav1.ManagedFiel
 
 func isSameButTime(a, b metav1.ManagedFieldsEntry) bool {
 	return a.APIVersion == b.APIVersion && a.FieldsV1 != nil && b.FieldsV1 != nil &&
-		string(a.FieldsV1.GetRawBytes()) == string(b.FieldsV1.GetRawBytes())
+		fairleadline.FieldsText(a.FieldsV1) == fairleadline.FieldsText(b.FieldsV1)
 }

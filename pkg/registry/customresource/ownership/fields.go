@@ -4,19 +4,19 @@
 package ownership
 
 import (
+	"k8s.io/apiextensions-apiserver/pkg/fairleadline"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
 
 // correction is a walk over what an entry said before the request and what field management made of it.
 type correction struct {
-	after, before *fieldpath.Set
+	after, before *fairleadline.Set
 }
 
 // correct returns the fields that the entry should have. applier is nil unless the entry is that of the request.
-func (c correction) correct(objects states, applier *Applier) *fieldpath.Set {
+func (c correction) correct(objects states, applier *Applier) *fairleadline.Set {
 	root := at{states: objects}
 	if applier != nil {
 		root.applier = &configurationAt{
@@ -34,7 +34,7 @@ func statesOf(objects *Objects) states {
 	return states{old: newValue(objects.Old), asked: newValue(objects.Asked), final: newValue(objects.Final)}
 }
 
-func (s states) below(pe fieldpath.PathElement) states {
+func (s states) below(pe fairleadline.PathElement) states {
 	return states{old: s.old.below(pe), asked: s.asked.below(pe), final: s.final.below(pe)}
 }
 
@@ -66,7 +66,7 @@ func (c *configurationAt) namesExactly() bool {
 	return c != nil && c.known
 }
 
-func (a at) below(pe fieldpath.PathElement) at {
+func (a at) below(pe fairleadline.PathElement) at {
 	below := at{states: a.states.below(pe)}
 	if c := a.applier; c != nil {
 		guarded := c.guarded.Item()
@@ -109,8 +109,8 @@ func (a at) owns(after, before, leaf bool) bool {
 }
 
 // fields returns the fields of the entry below a place.
-func (c correction) fields(here at) *fieldpath.Set {
-	out := fieldpath.NewSet()
+func (c correction) fields(here at) *fairleadline.Set {
+	out := fairleadline.NewSet()
 	for pe := range c.elements().All() {
 		below := here.below(pe)
 		inside := correction{after: childOf(c.after, pe), before: childOf(c.before, pe)}
@@ -127,7 +127,7 @@ func (c correction) fields(here at) *fieldpath.Set {
 	return out
 }
 
-func (c correction) fieldsOf(here at) *fieldpath.Set {
+func (c correction) fieldsOf(here at) *fairleadline.Set {
 	if c.after.Empty() && c.before.Empty() || here.isUntouched() {
 		return c.after
 	}
@@ -141,19 +141,19 @@ func (a at) isEmptied() bool {
 }
 
 // elements returns the path elements of both sets, each of them once. Sets are sorted, so that this takes linear time.
-func (c correction) elements() *fieldpath.PathElementSet {
+func (c correction) elements() *fairleadline.PathElementSet {
 	return elementsOf(c.after).Union(elementsOf(c.before))
 }
 
-func elementsOf(set *fieldpath.Set) *fieldpath.PathElementSet {
-	var parents fieldpath.PathElementSet
+func elementsOf(set *fairleadline.Set) *fairleadline.PathElementSet {
+	var parents fairleadline.PathElementSet
 	set.Children.Iterate(parents.Insert)
 	return set.Members.Union(&parents)
 }
 
-func childOf(set *fieldpath.Set, pe fieldpath.PathElement) *fieldpath.Set {
+func childOf(set *fairleadline.Set, pe fairleadline.PathElement) *fairleadline.Set {
 	if child, found := set.Children.Get(pe); found {
 		return child
 	}
-	return fieldpath.NewSet()
+	return fairleadline.NewSet()
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/fairleadline"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
@@ -71,7 +71,7 @@ func described(t testing.TB, from []metav1.ManagedFieldsEntry) []string {
 
 func canonical(t testing.TB, entry metav1.ManagedFieldsEntry) string {
 	t.Helper()
-	fields := &fieldpath.Set{}
+	fields := &fairleadline.Set{}
 	if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
 		return "no fields: " + string(entry.FieldsV1.GetRawBytes())
 	}

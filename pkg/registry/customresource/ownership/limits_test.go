@@ -6,6 +6,7 @@ package ownership
 import (
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -174,7 +175,7 @@ func TestR3VersionsAreConvertedOnce(t *testing.T) {
 		return keptList(1), nil
 	}}
 	for i := range 10 {
-		w.After = append(w.After, entryOf(fmt.Sprint(i), `{"f:items":{`+itemFields(0)+`}}`))
+		w.After = append(w.After, entryOf(strconv.Itoa(i), `{"f:items":{`+itemFields(0)+`}}`))
 	}
 	if _, err := Correct(w); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/fairleadline"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,8 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	smdvalue "sigs.k8s.io/structured-merge-diff/v6/value"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
@@ -96,8 +95,8 @@ func (r random) seldom() bool { return r.IntN(4) == 0 }
 func (r random) object(fields map[string]func() any) map[string]any {
 	out := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if make := fields[name]; r.often() {
-			out[name] = make()
+		if value := fields[name]; r.often() {
+			out[name] = value()
 		}
 	}
 	return out
@@ -211,8 +210,8 @@ func withoutGoneFields(t testing.TB, u *unstructured.Unstructured) *unstructured
 		if err != nil {
 			t.Fatal(err)
 		}
-		there := fieldpath.NewSet()
-		fields.Iterate(func(path fieldpath.Path) {
+		there := fairleadline.NewSet()
+		fields.Iterate(func(path fairleadline.Path) {
 			if isThere(u.Object, path) {
 				there.Insert(path.Copy())
 			}
@@ -399,7 +398,7 @@ func isContainer(value any) bool {
 
 // owned is a field with its owners.
 type owned struct {
-	path  fieldpath.Path
+	path  fairleadline.Path
 	names map[string]bool
 }
 
@@ -411,7 +410,7 @@ func ownersOf(t testing.TB, entries []metav1.ManagedFieldsEntry) map[string]owne
 		if err != nil {
 			t.Fatal(err)
 		}
-		fields.Iterate(func(path fieldpath.Path) {
+		fields.Iterate(func(path fairleadline.Path) {
 			if _, known := out[path.String()]; !known {
 				out[path.String()] = owned{path: path.Copy(), names: map[string]bool{}}
 			}
@@ -421,7 +420,7 @@ func ownersOf(t testing.TB, entries []metav1.ManagedFieldsEntry) map[string]owne
 	return out
 }
 
-func isDisabled(place fieldgate.Place, path fieldpath.Path) bool {
+func isDisabled(place fieldgate.Place, path fairleadline.Path) bool {
 	for _, pe := range path {
 		if place.IsDisabled() {
 			return true
@@ -436,12 +435,12 @@ func isDisabled(place fieldgate.Place, path fieldpath.Path) bool {
 }
 
 // isThere tells whether a path of managedFields leads to something in an object.
-func isThere(object map[string]any, path fieldpath.Path) bool {
+func isThere(object map[string]any, path fairleadline.Path) bool {
 	_, found := valueAt(object, path)
 	return found
 }
 
-func valueAt(object map[string]any, path fieldpath.Path) (any, bool) {
+func valueAt(object map[string]any, path fairleadline.Path) (any, bool) {
 	var at any = object
 	for _, pe := range path {
 		next, found := follow(at, pe)
@@ -453,7 +452,7 @@ func valueAt(object map[string]any, path fieldpath.Path) (any, bool) {
 	return at, true
 }
 
-func follow(at any, pe fieldpath.PathElement) (any, bool) {
+func follow(at any, pe fairleadline.PathElement) (any, bool) {
 	if pe.FieldName != nil {
 		object, _ := at.(map[string]any)
 		next, found := object[*pe.FieldName]
@@ -461,7 +460,7 @@ func follow(at any, pe fieldpath.PathElement) (any, bool) {
 	}
 	list, _ := at.([]any)
 	for _, item := range list {
-		if pe.Value != nil && smdvalue.Equals(*pe.Value, smdvalue.NewValueInterface(item)) {
+		if pe.Value != nil && fairleadline.ValueEquals(*pe.Value, fairleadline.NewValueInterface(item)) {
 			return item, true
 		}
 		if pe.Key != nil && hasKeys(item, *pe.Key) {
@@ -471,10 +470,10 @@ func follow(at any, pe fieldpath.PathElement) (any, bool) {
 	return nil, false
 }
 
-func hasKeys(item any, keys smdvalue.FieldList) bool {
+func hasKeys(item any, keys fairleadline.FieldList) bool {
 	object, ok := item.(map[string]any)
 	for _, key := range keys {
-		ok = ok && smdvalue.Equals(key.Value, smdvalue.NewValueInterface(object[key.Name]))
+		ok = ok && fairleadline.ValueEquals(key.Value, fairleadline.NewValueInterface(object[key.Name]))
 	}
 	return ok
 }

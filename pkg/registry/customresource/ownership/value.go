@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"k8s.io/apiextensions-apiserver/pkg/fairleadline"
 
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
@@ -68,7 +68,7 @@ func (v value) isZero() bool {
 
 // below returns the value that an element leads to. Positions in a list, which field management never writes, lead to
 // none.
-func (v value) below(pe fieldpath.PathElement) value {
+func (v value) below(pe fairleadline.PathElement) value {
 	if pe.FieldName != nil {
 		object, _ := v.json.(map[string]any)
 		field, present := object[*pe.FieldName]
@@ -147,7 +147,7 @@ func (n *node) fingerprintOf(value any) jsonvalue.Fingerprint {
 }
 
 // find returns the position of the item that an element leads to: in a list map by its keys, in a set by its value.
-func (n *node) find(list []any, pe fieldpath.PathElement) (position int, found bool) {
+func (n *node) find(list []any, pe fairleadline.PathElement) (position int, found bool) {
 	switch {
 	case pe.Key != nil:
 		return n.findByKeys(list, pe)
@@ -161,7 +161,7 @@ func (n *node) find(list []any, pe fieldpath.PathElement) (position int, found b
 // are made up, and would cost an index over the list each.
 const maxIndexes = 8
 
-func (n *node) findByKeys(list []any, pe fieldpath.PathElement) (position int, found bool) {
+func (n *node) findByKeys(list []any, pe fairleadline.PathElement) (position int, found bool) {
 	names := make([]string, 0, len(*pe.Key))
 	keys := map[string]any{}
 	for _, field := range *pe.Key {
@@ -222,7 +222,7 @@ func indexByKeys(list []any, names []string) keyIndex {
 	return index
 }
 
-func (n *node) findByValue(list []any, pe fieldpath.PathElement) (position int, found bool) {
+func (n *node) findByValue(list []any, pe fairleadline.PathElement) (position int, found bool) {
 	if n.byValue == nil {
 		n.byValue = make(map[string]int, len(list))
 		for at := len(list) - 1; at >= 0; at-- {
