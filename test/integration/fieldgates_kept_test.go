@@ -347,3 +347,51 @@ func TestG7ManagedFieldsOfTheClient(t *testing.T) {
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}
 }
+
+// TestG7ManagedFieldsOfAnUnknownVersion (G7): upstream cannot use them and leaves those that are persisted, and so do
+// the gates.
+func TestG7ManagedFieldsOfAnUnknownVersion(t *testing.T) {
+	t.Parallel()
+	s := newKeptSubject(t)
+	s.flipKept(true)
+	before := s.mustApplyAs("alice", "a", `{image: i, replicas: 3}`)
+	s.flipKept(false)
+	u := s.get("a")
+	entries := u.GetManagedFields()
+	entries[0].APIVersion = "x.io/v9"
+	invented := before.GetManagedFields()[0]
+	invented.Manager = "bob"
+	u.SetManagedFields(append(entries, invented))
+	u.Object["spec"] = map[string]any{"image": "i", "replicas": int64(9)}
+	u, err := s.client.Update(t.Context(), u, metav1.UpdateOptions{FieldManager: "carol"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.wantOwners(u, "alice")
+}
+
+// TestG7AWrongTypeInADisabledFieldChangesNoOwner (G7, R1): the gate keeps the field, so that schema validation passes,
+// and all else of the update has the owners that it has without the field.
+func TestG7AWrongTypeInADisabledFieldChangesNoOwner(t *testing.T) {
+	t.Parallel()
+	s := newKeptSubject(t)
+	for _, w := range apiWriters() {
+		if w.apply {
+			continue
+		}
+		t.Run(w.name, func(t *testing.T) {
+			s := s.in(t)
+			name := "typed-" + strings.ToLower(strings.ReplaceAll(w.name, " ", "-"))
+			s.flipKept(true)
+			s.mustApplyAs("alice", name, `{image: i, replicas: 3}`)
+			s.flipKept(false)
+			s.write(w, name, `{image: j, replicas: "5"}`)
+			s.wantWarnings(keptBy(".spec.replicas"))
+			u := s.get(name)
+			s.wantOwners(u, "alice")
+			if diff := cmp.Diff([]string{"writer"}, owners(t, u, "f:spec", "f:image")); diff != "" {
+				t.Errorf("owners of .spec.image (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

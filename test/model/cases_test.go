@@ -53,6 +53,22 @@ schema:
     status: {type: object, properties: {ready: {type: boolean}, phase: {type: string}}}
 `
 
+// defaultKeysCRD guards fields of a list map whose keys all have defaults.
+const defaultKeysCRD = `
+gates: {G: ['.spec.items[*].opt', '.spec.items[*].opt2']}
+schema:
+  type: object
+  properties:
+    spec:
+      type: object
+      properties:
+        items:
+          type: array
+          x-kubernetes-list-type: map
+          x-kubernetes-list-map-keys: [k]
+          items: {type: object, properties: {k: {type: string, default: main}, opt: {type: string}, opt2: {type: string}}}
+`
+
 // defaultCRD has a default for the parent of a guarded field.
 const defaultCRD = `
 gates: {Qux: [.spec.foo.qux]}
@@ -265,6 +281,39 @@ var stories = []story{
 - {do: merge, by: u, body: {spec: {source: {type: Git, git: {ref: r}}}}}`,
 		want:     `{spec: {source: {type: Git, git: {ref: r}}}}`,
 		warnings: []string{`spec.source.s3: cleared: spec.source.type changed from "S3" to "Git"`},
+	},
+	{
+		name: "G4: an item that only its default keys identify stays while its applier names it",
+		crd:  defaultKeysCRD,
+		steps: `
+- {do: apply, by: a, body: {spec: {items: [{opt: o}, {k: b}]}}}
+- {do: flip, gates: {G: false}}
+- {do: apply, by: a, body: {spec: {items: [{opt2: x}, {k: b}]}}}`,
+		want: `{spec: {items: [{k: main, opt: o}, {k: b}]}}`,
+		warnings: []string{
+			`.spec.items[*].opt: not updated: feature gate "G" is disabled`, `.spec.items[*].opt2: dropped: feature gate "G" is disabled`,
+		},
+	},
+	{
+		name: "G3: an item that only its default keys identify stays when all that it names is dropped",
+		crd:  defaultKeysCRD,
+		steps: `
+- {do: flip, gates: {G: false}}
+- {do: apply, by: a, body: {spec: {items: [{opt: o}]}}}
+- {do: apply, by: a, body: {spec: {items: [{opt: o}]}}}
+- {do: apply, by: a, body: {spec: {items: [{opt: p}, {k: b}]}}}`,
+		want:   `{spec: {items: [{k: main}, {k: b}]}}`,
+		owners: map[string][]string{"a Apply  ": {`f:spec/f:items/k:{"k":"b"}`, `f:spec/f:items/k:{"k":"b"}/f:k`, `f:spec/f:items/k:{"k":"main"}`}},
+	},
+	{
+		name: "G7: a disabled field of a wrong type changes no owner, nor what else the update does to them",
+		crd:  replicasCRD,
+		steps: `
+- {do: apply, by: a, body: {spec: {image: i, replicas: 3, byKey: {k: {std: 1}}}}}
+- {do: flip, gates: {Replicas: false}}
+- {do: update, by: u, body: {spec: {image: j, replicas: "5"}}}`,
+		want:   `{spec: {image: j, replicas: 3}}`,
+		owners: map[string][]string{"a Apply  ": {"f:spec/f:replicas"}, "u Update  model.example.com/v1": {"f:spec/f:image"}},
 	},
 	{
 		name: "G6: what is all disabled writes nothing to an object without managedFields",

@@ -13,6 +13,7 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -20,7 +21,9 @@ import (
 type FieldManager interface {
 	// Apply merges an applied configuration into the live object, as server-side apply does.
 	Apply(live, configuration runtime.Object, manager string, force bool) (runtime.Object, error)
-	// UpdateNoErrors returns newObj with the managedFields that follow from the change from live to newObj.
+	// Update returns newObj with the managedFields that follow from the change from live to newObj.
+	Update(live, newObj runtime.Object, manager string) (runtime.Object, error)
+	// UpdateNoErrors does so, or returns newObj with the managedFields of live if there is an error.
 	UpdateNoErrors(live, newObj runtime.Object, manager string) runtime.Object
 }
 
@@ -31,10 +34,11 @@ type Participant interface {
 	// argument.
 	BeforeApply(live, configuration runtime.Object, manager string) runtime.Object
 	// BeforeUpdate is called with the persisted object and with the one that the request would persist, with the
-	// managedFields that the client sent.
+	// managedFields that the client sent. It may modify the latter.
 	BeforeUpdate(live, newObj runtime.Object)
-	// AfterUpdate is called with the outcome of field management for an update.
-	AfterUpdate(newObj runtime.Object)
+	// AfterUpdate is called with the outcome of field management for an update. After an error the object has the
+	// managedFields of the persisted one.
+	AfterUpdate(newObj runtime.Object, err error)
 }
 
 // ConflictResolver is a Participant that can also settle a configuration once it is in conflict.
@@ -42,6 +46,13 @@ type ConflictResolver interface {
 	// AfterConflict returns the configuration to try again with where the one that the manager sent is in conflict, or nil
 	// if the conflict stands. forced returns the object that field management would make if there were no conflict.
 	AfterConflict(live, configuration runtime.Object, forced func() (runtime.Object, error)) runtime.Object
+}
+
+// ErrorResolver is a Participant that can also settle an object for which field management of an update failed.
+type ErrorResolver interface {
+	// AfterUpdateError returns the object to try again with in place of newObj, or nil if the error stands. Only the
+	// managedFields of the outcome are used. It modifies neither argument.
+	AfterUpdateError(live, newObj runtime.Object) runtime.Object
 }
 
 type participantKey struct{}
@@ -83,7 +94,37 @@ func UpdateNoErrors(ctx context.Context, m FieldManager, live, newObj runtime.Ob
 		return m.UpdateNoErrors(live, newObj, manager)
 	}
 	p.BeforeUpdate(live, newObj)
-	newObj = m.UpdateNoErrors(live, newObj, manager)
-	p.AfterUpdate(newObj)
-	return newObj
+	updated, err := m.Update(live, newObj, manager)
+	if err != nil && resolve(p, m, live, newObj, manager) {
+		updated, err = newObj, nil
+	}
+	if err != nil {
+		updated = m.UpdateNoErrors(live, newObj, manager) // fails again, and says so
+	}
+	p.AfterUpdate(updated, err)
+	return updated
+}
+
+// resolve gives newObj the managedFields that follow from what the participant makes of it, and reports whether there
+// are any.
+func resolve(p Participant, m FieldManager, live, newObj runtime.Object, manager string) bool {
+	resolver, ok := p.(ErrorResolver)
+	if !ok {
+		return false
+	}
+	settled := resolver.AfterUpdateError(live, newObj)
+	if settled == nil {
+		return false
+	}
+	settled, err := m.Update(live, settled, manager)
+	if err != nil {
+		return false
+	}
+	from, fromErr := meta.Accessor(settled)
+	to, toErr := meta.Accessor(newObj)
+	if fromErr != nil || toErr != nil {
+		return false
+	}
+	to.SetManagedFields(from.GetManagedFields())
+	return true
 }

@@ -50,9 +50,21 @@ func (m fakeManager) Apply(live, configuration runtime.Object, manager string, f
 	return object(fmt.Sprintf("applied %v", nameOf(configuration))), nil
 }
 
-func (m fakeManager) UpdateNoErrors(live, newObj runtime.Object, manager string) runtime.Object {
+func (m fakeManager) Update(live, newObj runtime.Object, manager string) (runtime.Object, error) {
 	m.log.add("update %v to %v as %s", nameOf(live), nameOf(newObj), manager)
-	return object("updated")
+	if m.fails[nameOf(newObj)] {
+		return nil, errors.New("refused")
+	}
+	updated := object("updated")
+	updated.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: fmt.Sprintf("of %v", nameOf(newObj))}})
+	return updated, nil
+}
+
+func (m fakeManager) UpdateNoErrors(live, newObj runtime.Object, manager string) runtime.Object {
+	if updated, err := m.Update(live, newObj, manager); err == nil {
+		return updated
+	}
+	return newObj
 }
 
 // fakeParticipant applies another configuration than the one that was sent.
@@ -67,8 +79,19 @@ func (p fakeParticipant) BeforeUpdate(live, newObj runtime.Object) {
 	p.log.add("before update of %v to %v", nameOf(live), nameOf(newObj))
 }
 
-func (p fakeParticipant) AfterUpdate(newObj runtime.Object) {
-	p.log.add("after update: %v", nameOf(newObj))
+func (p fakeParticipant) AfterUpdate(newObj runtime.Object, err error) {
+	p.log.add("after update: %v, %v", nameOf(newObj), err)
+}
+
+// fakeErrorResolver has a second object, or none.
+type fakeErrorResolver struct {
+	fakeParticipant
+	again runtime.Object
+}
+
+func (r fakeErrorResolver) AfterUpdateError(live, newObj runtime.Object) runtime.Object {
+	r.log.add("after the error of %v over %v", nameOf(newObj), nameOf(live))
+	return r.again
 }
 
 // fakeResolver has a second configuration, or none.
@@ -195,13 +218,13 @@ func TestG7UpdateNoErrorsTellsTheParticipant(t *testing.T) {
 		},
 		"G7: the participant sees what the client sent, then what field management made of it": {
 			func(ctx context.Context, l *log) context.Context { return WithParticipant(ctx, fakeParticipant{l}) },
-			log{"before update of live to new", "update live to new as alice", "after update: updated"},
+			log{"before update of live to new", "update live to new as alice", "after update: updated, <nil>"},
 		},
 		"G7: of two participants the one of the inner context counts": {
 			func(ctx context.Context, l *log) context.Context {
 				return WithParticipant(WithParticipant(ctx, fakeParticipant{&log{}}), fakeParticipant{l})
 			},
-			log{"before update of live to new", "update live to new as alice", "after update: updated"},
+			log{"before update of live to new", "update live to new as alice", "after update: updated, <nil>"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -212,6 +235,52 @@ func TestG7UpdateNoErrorsTellsTheParticipant(t *testing.T) {
 			}
 			if nameOf(obj) != "updated" {
 				t.Errorf("got %v", nameOf(obj))
+			}
+		})
+	}
+}
+
+// TestG7AFailedUpdateMayBeSettled is about an object that field management cannot type (rules G7, R1).
+func TestG7AFailedUpdateMayBeSettled(t *testing.T) {
+	const before, update, failed = "before update of live to new", "update live to new as alice", "after update: new, refused"
+	for name, tc := range map[string]struct {
+		participant func(*log) Participant
+		fails       []any
+		want        log
+		wantManager string
+	}{
+		"the object has the owners of what the participant makes of it": {
+			participant: func(l *log) Participant { return fakeErrorResolver{fakeParticipant{l}, object("again")} },
+			want:        log{before, update, "after the error of new over live", "update live to again as alice", "after update: new, <nil>"},
+			wantManager: "of again",
+		},
+		"the participant knows no better": {
+			participant: func(l *log) Participant { return fakeErrorResolver{fakeParticipant: fakeParticipant{l}} },
+			want:        log{before, update, "after the error of new over live", update, failed},
+		},
+		"what the participant makes of it fails, too": {
+			participant: func(l *log) Participant { return fakeErrorResolver{fakeParticipant{l}, object("again")} },
+			fails:       []any{"again"},
+			want:        log{before, update, "after the error of new over live", "update live to again as alice", update, failed},
+		},
+		"the participant resolves no errors": {
+			participant: func(l *log) Participant { return fakeParticipant{l} },
+			want:        log{before, update, update, failed},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got log
+			m := fakeManager{log: &got, fails: setOf(append(tc.fails, "new"))}
+			obj := UpdateNoErrors(WithParticipant(t.Context(), tc.participant(&got)), m, object("live"), object("new"), "alice")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			manager := ""
+			if entries := obj.(*unstructured.Unstructured).GetManagedFields(); len(entries) > 0 {
+				manager = entries[0].Manager
+			}
+			if nameOf(obj) != "new" || manager != tc.wantManager {
+				t.Errorf("got %v with the owners %q, want those %q", nameOf(obj), manager, tc.wantManager)
 			}
 		})
 	}

@@ -37,6 +37,13 @@ func managedFields(u *unstructured.Unstructured) any {
 	return entries
 }
 
+// setManagedFields is the opposite. managedFields are copied.
+func setManagedFields(u *unstructured.Unstructured, managedFields any) {
+	if metadata, ok := u.Object["metadata"].(map[string]any); ok && managedFields != nil {
+		metadata["managedFields"] = runtime.DeepCopyJSONValue(managedFields)
+	}
+}
+
 // entriesOf decodes what managedFields returned.
 func entriesOf(managedFields any) []metav1.ManagedFieldsEntry {
 	u := unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": managedFields}}}
@@ -132,8 +139,31 @@ func (r *Request) BeforeUpdate(_, newObj runtime.Object) {
 	}
 }
 
+// AfterUpdateError implements fieldmanager.ErrorResolver. A value of the wrong type fails field management, and then
+// schema validation, but for a disabled field, which a gate drops or keeps: owners follow from what that makes of it.
+func (r *Request) AfterUpdateError(live, newObj runtime.Object) runtime.Object {
+	e := r.endpoint
+	sent, ok := newObj.(*unstructured.Unstructured)
+	if !ok || e.gates == nil || !e.pathsApply() {
+		return nil
+	}
+	u := sent.DeepCopy()
+	setManagedFields(u, r.managed.sent) // which field management has taken out
+	write := fieldgate.Write{Object: u.Object, Scope: e.scope}
+	if persisted := persistedObject(live); persisted != nil {
+		write.Old = persisted.Object
+	}
+	if !e.gates.Evaluate(write).ChangedObject() {
+		return nil
+	}
+	return u
+}
+
 // AfterUpdate implements fieldmanager.Participant.
-func (r *Request) AfterUpdate(newObj runtime.Object) {
+func (r *Request) AfterUpdate(newObj runtime.Object, err error) {
+	if err != nil {
+		r.managed.sent = nil // the persisted ones are taken
+	}
 	if u, ok := newObj.(*unstructured.Unstructured); ok {
 		r.managed.leftEntries = managedFields(u) != nil
 	}
@@ -168,9 +198,6 @@ func (r *Request) correctOwners(u, old *unstructured.Unstructured, asked map[str
 	})
 	if err != nil {
 		return err
-	}
-	if len(entries) == 0 {
-		entries = nil // an empty list would be stored
 	}
 	u.SetManagedFields(entries)
 	return nil

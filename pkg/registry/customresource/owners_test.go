@@ -167,7 +167,7 @@ func TestG7OwnersOfAConvertedWrite(t *testing.T) {
 				request.BeforeUpdate(old, u)
 			}
 			u.SetManagedFields(tc.after)
-			request.AfterUpdate(u)
+			request.AfterUpdate(u, nil)
 			webhook.calls = 0
 			if err := request.settle(u, old); err != nil {
 				t.Fatal(err)
@@ -235,7 +235,7 @@ func TestG7ManagedFieldsThatAClientSends(t *testing.T) {
 			if !tc.skip {
 				request.BeforeUpdate(old, u)
 				u.SetManagedFields(tc.after)
-				request.AfterUpdate(u)
+				request.AfterUpdate(u, nil)
 			}
 			u.SetManagedFields(tc.final)
 			if _, err := request.Update(t.Context(), u, old); err != nil || request.failure != nil {

@@ -31,8 +31,6 @@ type Plan struct {
 	// they are: with conversion None.
 	convertor runtime.ObjectConvertor
 	versions  []version // in the order of the CRD
-	// scalePath is where the storage version has the replicas of scale, if it has any.
-	scalePath string
 }
 
 // version is what the plan knows of a version.
@@ -61,9 +59,6 @@ func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*
 		v := &crd.Spec.Versions[i]
 		p.versions[i] = version{name: v.Name, hasStatus: v.Subresources != nil && v.Subresources.Status != nil}
 		if v.Storage {
-			if v.Subresources != nil && v.Subresources.Scale != nil {
-				p.scalePath = v.Subresources.Scale.SpecReplicasPath
-			}
 			p.storage = schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}
 		}
 	}
@@ -187,14 +182,6 @@ func (e *Endpoint) ForScale() *Endpoint {
 	scale := *e
 	scale.validated, scale.isScale = scope.ExceptStatus, true
 	return &scale
-}
-
-// Disabled returns the root of the object, and whether the endpoint would write any field that a gate disables.
-func (e *Endpoint) Disabled() (root fieldgate.Place, found bool) {
-	if e == nil {
-		return fieldgate.Place{}, false
-	}
-	return e.gates.Disabled(e.scope)
 }
 
 // pathsApply reports whether the paths of the gates mean what they say in the endpoint's version.

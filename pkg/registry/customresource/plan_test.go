@@ -264,7 +264,7 @@ func TestG7AConvertedWriteChangesNoOwnerOfWhatAGateSetBack(t *testing.T) {
 				old.SetManagedFields(entriesFor(tc.before))
 				request.BeforeUpdate(old, u)
 				u.SetManagedFields(entriesFor(tc.after))
-				request.AfterUpdate(u)
+				request.AfterUpdate(u, nil)
 				if _, err := request.Update(t.Context(), u, old); err != nil {
 					t.Fatal(err)
 				}
@@ -306,13 +306,13 @@ func TestG7NoEntriesComeBack(t *testing.T) {
 			u.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
 			r.BeforeUpdate(old, u)
 			u.SetManagedFields(nil)
-			r.AfterUpdate(u)
+			r.AfterUpdate(u, nil)
 		},
 		"field management does not run": func(*Request, *unstructured.Unstructured) {},
 		"they are removed after field management": func(r *Request, u *unstructured.Unstructured) {
 			r.BeforeUpdate(old, u)
 			u.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
-			r.AfterUpdate(u)
+			r.AfterUpdate(u, nil)
 			u.SetManagedFields(nil)
 		},
 	} {

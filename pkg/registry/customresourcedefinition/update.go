@@ -67,7 +67,7 @@ func (u *fullUpdate) BeforeUpdate(live, newObj runtime.Object) {
 }
 
 // AfterUpdate implements fieldmanager.Participant.
-func (*fullUpdate) AfterUpdate(runtime.Object) {}
+func (*fullUpdate) AfterUpdate(runtime.Object, error) {}
 
 // BeforeApply implements fieldmanager.Participant. An apply is no full update.
 func (*fullUpdate) BeforeApply(_, configuration runtime.Object, _ string) runtime.Object {

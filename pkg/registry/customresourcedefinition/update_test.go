@@ -143,8 +143,13 @@ func (*fieldManager) Apply(_, configuration runtime.Object, _ string, _ bool) (r
 	return configuration, nil
 }
 
-func (m *fieldManager) UpdateNoErrors(_, newObj runtime.Object, _ string) runtime.Object {
+func (m *fieldManager) Update(_, newObj runtime.Object, _ string) (runtime.Object, error) {
 	m.saw = newObj.DeepCopyObject()
+	return newObj, nil
+}
+
+func (m *fieldManager) UpdateNoErrors(live, newObj runtime.Object, manager string) runtime.Object {
+	newObj, _ = m.Update(live, newObj, manager)
 	return newObj
 }
 

@@ -143,7 +143,7 @@ func (s *settlement) items(n *elements, list, live []any) (any, bool) {
 		if !ok {
 			continue
 		}
-		result, itemChanged := s.value(&n.node, item, jsonvalue.OrNil(persisted.Get(item, i)))
+		result, itemChanged := s.item(n, item, persisted.Get(item, i))
 		if !itemChanged {
 			continue
 		}
@@ -156,4 +156,18 @@ func (s *settlement) items(n *elements, list, live []any) (any, bool) {
 		return nil, false // to make a list a value would allocate
 	}
 	return out, true
+}
+
+// item settles an item of a list map. One that is left empty gets the keys by whose defaults field management knows it:
+// else it would be taken for no item at all.
+func (s *settlement) item(n *elements, item, live map[string]any) (any, bool) {
+	result, changed := s.value(&n.node, item, jsonvalue.OrNil(live))
+	left := item
+	if changed {
+		left, _ = result.(map[string]any)
+	}
+	if len(left) == 0 && len(n.keyDefaults) == len(n.keys) {
+		return maps.Clone(n.keyDefaults), true
+	}
+	return result, changed
 }

@@ -96,7 +96,7 @@ func (a at) isSettled() bool {
 func (a at) owns(after, before, leaf bool) bool {
 	kept := before && (a.applier == nil || a.applier.sent.isSet())
 	switch {
-	case a.isSettled() && a.applier.isGuarded(leaf):
+	case a.isSettled() && (a.applier.isGuarded(leaf) || !a.applier.sent.present):
 		return kept && a.final.present // the request did not change it, so nobody becomes its owner (rule G7.1)
 	case a.asked.equal(a.final):
 		return after
