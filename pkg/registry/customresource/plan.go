@@ -40,7 +40,7 @@ type version struct {
 	unions    *union.Plan // nil where there are none
 	// schema is the structural schema, with all defaults, of a version in which the paths of the gates apply, else nil.
 	schema *structuralschema.Structural
-	// defaults are those that are filled in where the gates cannot prevent it, nil where it does not matter.
+	// defaults are those that are filled in before the gates are evaluated, or nil if there are none.
 	defaults *defaults
 }
 

@@ -41,7 +41,7 @@ type arm struct {
 	ours    bool
 	gates   string // the server's feature gates
 	variant route.Variant
-	// applied tells whether server-side apply is measured, too.
+	// applied reports whether server-side apply is measured, too.
 	applied bool
 	// extend adds what is not in the CRD, nil if there is nothing.
 	extend func(b *bench) []manifest

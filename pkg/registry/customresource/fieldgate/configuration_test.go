@@ -464,7 +464,7 @@ func checkSettledParts(t *testing.T, gates *apiextensions.CustomResourceDefiniti
 	}
 }
 
-// isContained tells whether all that a value has is in another one, in any order.
+// isContained reports whether all that a value has is in another one, in any order.
 func isContained(value, in any) bool {
 	switch value := value.(type) {
 	case map[string]any:

@@ -206,7 +206,7 @@ func refSchema(schema *structuralschema.Structural, path fieldpath.Path) *struct
 	return schema
 }
 
-// refIsPart tells whether a configuration asks for nothing that is not persisted, in the terms of field management: it may
+// refIsPart reports whether a configuration asks for nothing that is not persisted, in the terms of field management: it may
 // leave out fields of objects, items of list maps and items of sets.
 func refIsPart(schema *structuralschema.Structural, applied, old any) bool {
 	if schema == nil {
@@ -289,7 +289,7 @@ func (trio refTrio) restoreNamed(step fieldpath.Step, path fieldpath.Path, posit
 	}
 }
 
-// refHolds tells whether the rest of a path leads to anything that is set.
+// refHolds reports whether the rest of a path leads to anything that is set.
 func refHolds(value any, path fieldpath.Path, position int) bool {
 	pairs := []refPair{{old: value}}
 	for i := position; i < len(path); i++ {

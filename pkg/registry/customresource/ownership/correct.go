@@ -52,7 +52,7 @@ type Applier struct {
 // Correct returns the entries as they should be, in the order in which field management stores them, or nil if there are
 // none.
 //
-// An entry of a manager that lost everything to the request, and has it again, is added. Entries that cannot be decoded
+// An entry that field management removed is added if any of its fields are restored. Entries that cannot be decoded
 // are an error only where field management made them: it has forgiven those that it started from.
 func Correct(w Write) ([]metav1.ManagedFieldsEntry, error) {
 	c := correcting{

@@ -434,7 +434,7 @@ func isDisabled(place fieldgate.Place, path fairleadline.Path) bool {
 	return place.IsDisabled()
 }
 
-// isThere tells whether a path of managedFields leads to something in an object.
+// isThere reports whether a path of managedFields leads to something in an object.
 func isThere(object map[string]any, path fairleadline.Path) bool {
 	_, found := valueAt(object, path)
 	return found
