@@ -247,7 +247,7 @@ func TestG7AConvertedWriteChangesNoOwnerOfWhatAGateSetBack(t *testing.T) {
 			map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}, map[string]string{mine: `{"f:spec":{"f:image":{}}}`}},
 		{"G7.1: an entry with nothing left goes", map[string]any{"count": int64(1)}, map[string]string{},
 			map[string]string{mine: `{"f:spec":{"f:count":{}}}`}, map[string]string{}},
-		{"G7.2: who lost the field has it again", map[string]any{"count": int64(1)}, map[string]string{other: `{"f:spec":{"f:count":{}}}`},
+		{"G7.2: a manager from which the update took the field owns it still", map[string]any{"count": int64(1)}, map[string]string{other: `{"f:spec":{"f:count":{}}}`},
 			map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}, map[string]string{mine: `{"f:spec":{"f:image":{}}}`, other: `{"f:spec":{"f:count":{}}}`}},
 		{"G7.2: who owned it and changes it owns it", map[string]any{"count": int64(1)}, map[string]string{mine: `{"f:spec":{"f:count":{}}}`},
 			map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}, map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}},

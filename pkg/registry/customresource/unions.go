@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// UnionNormalizer returns what the request handlers call after mutating admission (rule U4), or nil where the endpoint
+// UnionNormalizer returns what the request handlers call after mutating admission (rule U4), or nil if the endpoint
 // writes no unions.
 func (e *Endpoint) UnionNormalizer() func(ctx context.Context, obj, old runtime.Object) (runtime.Object, error) {
 	if e == nil || !e.unions.Covers(e.scope) {
@@ -53,7 +53,7 @@ func (r *Request) noteCleared(cleared []union.Cleared, unnormalized map[string]a
 	}
 }
 
-// persistedObject returns the object to update, or nil where server-side apply creates it: then it has no UID.
+// persistedObject returns the object to update, or nil if server-side apply creates it: then it has no UID.
 func persistedObject(old runtime.Object) *unstructured.Unstructured {
 	if u, ok := old.(*unstructured.Unstructured); ok && u.GetUID() != "" {
 		return u
