@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestC3StoredDataStaysReadable is upstream's test of its fixtures over fixtures of our own, since upstream's list
-// every field of a CRD and so lack ours: a change of any encoding shows as a change of testdata/HEAD.
-// UPDATE_COMPATIBILITY_FIXTURE_DATA=true writes them; hack/update-codegen.sh does so.
+// TestC3StoredDataStaysReadable runs upstream's compatibility test (rule C3): a change of any encoding of a CRD shows
+// as a change of testdata/HEAD. The fixtures are separate from upstream's, which lack customFeatureGates and
+// x-kubernetes-unions. hack/update-codegen.sh writes them, with UPDATE_COMPATIBILITY_FIXTURE_DATA=true.
 func TestC3StoredDataStaysReadable(t *testing.T) {
 	scheme := runtime.NewScheme()
 	var kinds []schema.GroupVersionKind
@@ -32,7 +32,7 @@ func TestC3StoredDataStaysReadable(t *testing.T) {
 	}
 	opts := roundtrip.NewCompatibilityTestOptions(scheme)
 	opts.Kinds = kinds
-	// Raw JSON must be filled with JSON.
+	// The filler would put text that is not JSON into raw JSON.
 	opts.FillFuncs = map[reflect.Type]roundtrip.FillFunc{
 		reflect.TypeFor[*crdv1.JSON](): func(s string, _ int, obj any) {
 			obj.(*crdv1.JSON).Raw = []byte(strconv.Quote(s))

@@ -1,19 +1,20 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiextensions holds the types that fairlead adds to
-// CustomResourceDefinition, and small pure helpers over them.
+// Package apiextensions defines the types that fairlead adds to
+// CustomResourceDefinition, with helper methods that only read them. Start in
+// types.go for spec.customFeatureGates and in types_unions.go for
+// x-kubernetes-unions.
 //
-// One Go type serves the internal, v1 and v1beta1 forms of a
-// CustomResourceDefinition alike: the patch set adds only the fields that hold
-// these types, so the conversions between the forms are assignments and a type
+// The internal, v1 and v1beta1 forms of a CustomResourceDefinition share one Go
+// type each for gates and unions. The patches only add the fields that hold
+// these types, so converting between the forms copies a pointer, and a type
 // changes in one place.
 //
-// The package imports nothing but k8s.io/apimachinery, since
+// The package imports nothing but k8s.io/apimachinery, because
 // k8s.io/apiextensions-apiserver, k8s.io/apiserver and clients import it.
 //
-// Everything named zz_generated.* or generated.* is made by
-// hack/update-codegen.sh.
+// hack/update-codegen.sh generates the files zz_generated.* and generated.*.
 //
 // +k8s:deepcopy-gen=package
 // +k8s:protobuf-gen=package

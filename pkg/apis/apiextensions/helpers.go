@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 )
 
-// IsEnabled tells the effective state of a feature gate by itself (rule C1), leaving aside the gates of
+// IsEnabled reports whether the feature gate is enabled by its own fields (rule C1). It does not consider the gates of
 // enclosing fields (rule C8).
 func (g *CustomResourceDefinitionFeatureGate) IsEnabled() bool {
 	switch {
@@ -22,14 +22,14 @@ func (g *CustomResourceDefinitionFeatureGate) IsEnabled() bool {
 	}
 }
 
-// IsUndefined tells whether the gate consists of a name and enabled alone, and so guards nothing: what remains
-// of a gate under server-side apply when its author removes it while an administrator owns enabled (rule C4).
+// IsUndefined reports whether the gate has nothing but a name and enabled, so that it guards nothing (rule C4). This is
+// what server-side apply leaves of a gate when its author removes it and an administrator owns enabled.
 func (g *CustomResourceDefinitionFeatureGate) IsUndefined() bool {
 	return g.Enabled != nil && g.Default == nil && g.PreRelease == "" &&
 		g.FieldDeprecationWarning == nil && len(g.FieldPaths) == 0
 }
 
-// QualifiedName is how warnings name the gate: with the component in front where there is one (rule G10).
+// QualifiedName returns the name of the gate for warnings, prefixed with the component if there is one (rule G10).
 func (gs *CustomResourceDefinitionFeatureGates) QualifiedName(g *CustomResourceDefinitionFeatureGate) string {
 	if gs.Component == nil || *gs.Component == "" {
 		return g.Name
@@ -37,12 +37,12 @@ func (gs *CustomResourceDefinitionFeatureGates) QualifiedName(g *CustomResourceD
 	return *gs.Component + "/" + g.Name
 }
 
-// Extension returns the unions as the value of an OpenAPI extension (rule U1). It costs nothing: several documents hold
-// the schema of a CRD for as long as that is served.
+// Extension returns the unions as the value of an OpenAPI extension (rule U1). It does not copy them, because several
+// OpenAPI documents hold the schema of a CRD for as long as the CRD is served.
 func (u *Unions) Extension() json.Marshaler { return (*unionsExtension)(u) }
 
-// unionsExtension are unions that are encoded as everywhere else. The encoder of OpenAPI documents would keep what
-// omitempty leaves out, such as false.
+// unionsExtension is encoded by encoding/json. Without its MarshalJSON, the encoder of OpenAPI documents would ignore
+// omitempty and publish optional: false.
 // +k8s:openapi-gen=false
 type unionsExtension Unions
 

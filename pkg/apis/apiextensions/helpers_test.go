@@ -5,7 +5,7 @@ package apiextensions
 
 import "testing"
 
-func TestC1StateOfAGate(t *testing.T) {
+func TestC1IsEnabled(t *testing.T) {
 	yes, no := true, false
 	for _, tc := range []struct {
 		name string
@@ -13,15 +13,15 @@ func TestC1StateOfAGate(t *testing.T) {
 		want bool
 	}{
 		{"stable is enabled", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseStable}, true},
-		{"stable is enabled whatever enabled says", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseStable, Enabled: &no}, true},
-		{"enabled before default", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseAlpha, Enabled: &yes, Default: &no}, true},
-		{"not enabled before default", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseDeprecated, Enabled: &no, Default: &yes}, false},
-		{"not enabled before beta", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseBeta, Enabled: &no}, false},
-		{"default before beta", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseBeta, Default: &no}, false},
-		{"default of deprecated", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseDeprecated, Default: &yes}, true},
+		{"stable is enabled even if enabled is false", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseStable, Enabled: &no}, true},
+		{"enabled: true overrides default: false", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseAlpha, Enabled: &yes, Default: &no}, true},
+		{"enabled: false overrides default: true", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseDeprecated, Enabled: &no, Default: &yes}, false},
+		{"enabled: false overrides beta", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseBeta, Enabled: &no}, false},
+		{"default: false overrides beta", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseBeta, Default: &no}, false},
+		{"deprecated follows default", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseDeprecated, Default: &yes}, true},
 		{"beta is enabled", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseBeta}, true},
 		{"alpha is disabled", CustomResourceDefinitionFeatureGate{PreRelease: PreReleaseAlpha}, false},
-		{"a gate without definition is as enabled says", CustomResourceDefinitionFeatureGate{Enabled: &yes}, true},
+		{"a gate without definition follows enabled", CustomResourceDefinitionFeatureGate{Enabled: &yes}, true},
 	} {
 		t.Run("C1: "+tc.name, func(t *testing.T) {
 			if got := tc.gate.IsEnabled(); got != tc.want {
@@ -31,19 +31,19 @@ func TestC1StateOfAGate(t *testing.T) {
 	}
 }
 
-func TestC4GateWithoutDefinition(t *testing.T) {
+func TestC4IsUndefined(t *testing.T) {
 	yes, warning := true, "w"
 	for _, tc := range []struct {
 		name string
 		gate CustomResourceDefinitionFeatureGate
 		want bool
 	}{
-		{"name and enabled", CustomResourceDefinitionFeatureGate{Name: "A", Enabled: &yes}, true},
-		{"name alone", CustomResourceDefinitionFeatureGate{Name: "A"}, false},
-		{"with default", CustomResourceDefinitionFeatureGate{Name: "A", Enabled: &yes, Default: &yes}, false},
-		{"with preRelease", CustomResourceDefinitionFeatureGate{Name: "A", Enabled: &yes, PreRelease: PreReleaseBeta}, false},
-		{"with a warning", CustomResourceDefinitionFeatureGate{Name: "A", Enabled: &yes, FieldDeprecationWarning: &warning}, false},
-		{"with paths", CustomResourceDefinitionFeatureGate{Name: "A", Enabled: &yes, FieldPaths: []string{".spec.a"}}, false},
+		{"a name and enabled are no definition", CustomResourceDefinitionFeatureGate{Name: "A", Enabled: &yes}, true},
+		{"a name alone is an incomplete definition", CustomResourceDefinitionFeatureGate{Name: "A"}, false},
+		{"default is part of a definition", CustomResourceDefinitionFeatureGate{Name: "A", Enabled: &yes, Default: &yes}, false},
+		{"preRelease is part of a definition", CustomResourceDefinitionFeatureGate{Name: "A", Enabled: &yes, PreRelease: PreReleaseBeta}, false},
+		{"fieldDeprecationWarning is part of a definition", CustomResourceDefinitionFeatureGate{Name: "A", Enabled: &yes, FieldDeprecationWarning: &warning}, false},
+		{"fieldPaths are part of a definition", CustomResourceDefinitionFeatureGate{Name: "A", Enabled: &yes, FieldPaths: []string{".spec.a"}}, false},
 	} {
 		t.Run("C4: "+tc.name, func(t *testing.T) {
 			if got := tc.gate.IsUndefined(); got != tc.want {
@@ -53,7 +53,7 @@ func TestC4GateWithoutDefinition(t *testing.T) {
 	}
 }
 
-func TestG10NameOfAGate(t *testing.T) {
+func TestG10QualifiedName(t *testing.T) {
 	istio, empty := "istio", ""
 	gate := &CustomResourceDefinitionFeatureGate{Name: "A"}
 	for want, component := range map[string]*string{"istio/A": &istio, "A": &empty} {

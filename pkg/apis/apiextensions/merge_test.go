@@ -18,8 +18,9 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/generated/openapi"
 )
 
-// TestC2OpenAPISaysThatGatesMergeByName (rule C2): server-side apply goes by the list type, kubectl by the patch keys.
-func TestC2OpenAPISaysThatGatesMergeByName(t *testing.T) {
+// TestC2OpenAPIMergesGatesByName checks the extensions that clients read (rule C2): server-side apply reads the list
+// type, kubectl the patch keys.
+func TestC2OpenAPIMergesGatesByName(t *testing.T) {
 	definitions := openapi.GetOpenAPIDefinitions(func(string) spec.Ref { return spec.Ref{} })
 	model := definitions[apiextensions.CustomResourceDefinitionFeatureGates{}.OpenAPIModelName()]
 	want := spec.Extensions{
@@ -33,24 +34,24 @@ func TestC2OpenAPISaysThatGatesMergeByName(t *testing.T) {
 	}
 }
 
-// TestC2GatesMergeByNameUnderStrategicMergePatch (rule C2) patches a CRD as the server does, by the tags of its types.
+// TestC2GatesMergeByNameUnderStrategicMergePatch patches a CRD as the server does, by the struct tags (rule C2).
 func TestC2GatesMergeByNameUnderStrategicMergePatch(t *testing.T) {
 	const persisted = `[{name: A, preRelease: alpha, fieldPaths: [.spec.a]}, {name: B, preRelease: beta, enabled: false, fieldPaths: [.spec.b]}]`
 	for _, tc := range []struct{ claim, patch, want string }{
-		{"C2: enabled of one gate is all that changes", `[{name: A, enabled: true}]`,
+		{"C2: a patch of enabled changes nothing else", `[{name: A, enabled: true}]`,
 			`[{name: A, enabled: true, preRelease: alpha, fieldPaths: [.spec.a]}, {name: B, preRelease: beta, enabled: false, fieldPaths: [.spec.b]}]`},
-		{"C2: the last gate alone changes", `[{name: B, enabled: true}]`,
+		{"C2: a patch of the last gate changes no other gate", `[{name: B, enabled: true}]`,
 			`[{name: A, preRelease: alpha, fieldPaths: [.spec.a]}, {name: B, preRelease: beta, enabled: true, fieldPaths: [.spec.b]}]`},
-		{"C2: null lets go of enabled", `[{name: B, enabled: null}]`,
+		{"C2: null removes enabled", `[{name: B, enabled: null}]`,
 			`[{name: A, preRelease: alpha, fieldPaths: [.spec.a]}, {name: B, preRelease: beta, fieldPaths: [.spec.b]}]`},
 		{"C2: the paths of a gate are replaced", `[{name: A, fieldPaths: [.spec.c]}]`,
 			`[{name: A, preRelease: alpha, fieldPaths: [.spec.c]}, {name: B, preRelease: beta, enabled: false, fieldPaths: [.spec.b]}]`},
-		{"C2: a gate of a new name is added", `[{name: C, enabled: true}]`,
+		{"C2: a gate with a new name is added", `[{name: C, enabled: true}]`,
 			`[{name: C, enabled: true}, {name: A, preRelease: alpha, fieldPaths: [.spec.a]}, {name: B, preRelease: beta, enabled: false, fieldPaths: [.spec.b]}]`},
 		{"C2: an empty list changes nothing", `[]`, persisted},
 		{"C2: a gate is removed by its name", `[{name: A, $patch: delete}]`,
 			`[{name: B, preRelease: beta, enabled: false, fieldPaths: [.spec.b]}]`},
-		{"C2: the list is replaced where the patch says so", `[{$patch: replace}, {name: A, enabled: true}]`, `[{name: A, enabled: true}]`},
+		{"C2: $patch: replace replaces the list", `[{$patch: replace}, {name: A, enabled: true}]`, `[{name: A, enabled: true}]`},
 	} {
 		for version, schema := range map[string]any{
 			"v1": crdv1.CustomResourceDefinition{}, "v1beta1": crdv1beta1.CustomResourceDefinition{},
@@ -68,16 +69,16 @@ func TestC2GatesMergeByNameUnderStrategicMergePatch(t *testing.T) {
 	}
 }
 
-// TestC2ClientSideApplyOfTheAuthorLeavesEnabledAlone (rule C2) makes the patch that kubectl apply makes.
+// TestC2ClientSideApplyOfTheAuthorLeavesEnabledAlone creates the patch that kubectl apply creates (rule C2).
 func TestC2ClientSideApplyOfTheAuthorLeavesEnabledAlone(t *testing.T) {
 	const last = `[{name: A, preRelease: alpha, fieldPaths: [.spec.a]}, {name: B, preRelease: alpha, fieldPaths: [.spec.b]}]`
 	const live = `[{name: A, enabled: true, preRelease: alpha, fieldPaths: [.spec.a]}, {name: B, preRelease: alpha, fieldPaths: [.spec.b]}]`
 	for _, tc := range []struct{ claim, applied, want string }{
-		{"C2: the same manifest changes nothing", last, live},
-		{"C2: a gate that graduates keeps enabled", `[{name: A, preRelease: beta, fieldPaths: [.spec.a]}, {name: B, preRelease: alpha, fieldPaths: [.spec.b]}]`,
+		{"C2: the same manifest applied again changes nothing", last, live},
+		{"C2: a new preRelease keeps enabled", `[{name: A, preRelease: beta, fieldPaths: [.spec.a]}, {name: B, preRelease: alpha, fieldPaths: [.spec.b]}]`,
 			`[{name: A, enabled: true, preRelease: beta, fieldPaths: [.spec.a]}, {name: B, preRelease: alpha, fieldPaths: [.spec.b]}]`},
-		{"C2: another order keeps enabled", `[{name: B, preRelease: alpha, fieldPaths: [.spec.b]}, {name: A, preRelease: alpha, fieldPaths: [.spec.a]}]`, live},
-		{"C2: a gate that goes leaves the others alone", `[{name: A, preRelease: alpha, fieldPaths: [.spec.a]}]`,
+		{"C2: another order of gates keeps enabled", `[{name: B, preRelease: alpha, fieldPaths: [.spec.b]}, {name: A, preRelease: alpha, fieldPaths: [.spec.a]}]`, live},
+		{"C2: removing a gate leaves the others alone", `[{name: A, preRelease: alpha, fieldPaths: [.spec.a]}]`,
 			`[{name: A, enabled: true, preRelease: alpha, fieldPaths: [.spec.a]}]`},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
@@ -101,7 +102,7 @@ func TestC2ClientSideApplyOfTheAuthorLeavesEnabledAlone(t *testing.T) {
 	}
 }
 
-// withGates makes a CRD, or a patch of one, that has nothing but a list of feature gates.
+// withGates returns a CRD, or a patch of a CRD, that has nothing but a list of feature gates.
 func withGates(t *testing.T, list string) []byte {
 	t.Helper()
 	text, err := yaml.YAMLToJSON([]byte(`spec: {customFeatureGates: {featureGates: ` + list + `}}`))
@@ -111,19 +112,19 @@ func withGates(t *testing.T, list string) []byte {
 	return text
 }
 
-// gatesByName reads the feature gates of a CRD, whose order does not matter.
+// gatesByName returns the feature gates of a CRD by name, since their order does not matter.
 func gatesByName(t *testing.T, crd []byte) map[string]any {
 	t.Helper()
-	var read struct {
+	var decoded struct {
 		Spec struct {
 			CustomFeatureGates struct{ FeatureGates []map[string]any }
 		}
 	}
-	if err := json.Unmarshal(crd, &read); err != nil {
+	if err := json.Unmarshal(crd, &decoded); err != nil {
 		t.Fatal(err)
 	}
 	gates := map[string]any{}
-	for _, gate := range read.Spec.CustomFeatureGates.FeatureGates {
+	for _, gate := range decoded.Spec.CustomFeatureGates.FeatureGates {
 		name, _ := gate["name"].(string)
 		gates[name] = gate
 	}

@@ -22,26 +22,27 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
-// TestC3CustomResourceDefinitionsRoundTrip (rule C3) runs upstream's own round trips, whose fuzzer fills our field like any
-// other.
+// TestC3CustomResourceDefinitionsRoundTrip runs upstream's round trip tests, whose fuzzer also fills fairlead's fields
+// (rule C3).
 func TestC3CustomResourceDefinitionsRoundTrip(t *testing.T) {
 	roundtrip.RoundTripTestForAPIGroup(t, install.Install, crdfuzzer.Funcs)
 	roundtrip.RoundTripProtobufTestForAPIGroup(t, install.Install, crdfuzzer.Funcs)
 }
 
-// TestC3GatesSurviveEveryEncoding (rule C3) does not leave it to chance that the field is filled: every gate has every field.
-func TestC3GatesSurviveEveryEncoding(t *testing.T) {
+// roundTrip encodes and decodes a CRD.
+type roundTrip func(in *crd.CustomResourceDefinition) *crd.CustomResourceDefinition
+
+// testEveryEncoding runs a test for every served version and media type.
+func testEveryEncoding(t *testing.T, test func(t *testing.T, roundTrip roundTrip)) {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	install.Install(scheme)
 	codecs := serializer.NewCodecFactory(scheme, serializer.WithSerializer(cbor.NewSerializerInfo))
-
 	for _, version := range []schema.GroupVersion{crdv1.SchemeGroupVersion, crdv1beta1.SchemeGroupVersion} {
 		for _, info := range codecs.SupportedMediaTypes() {
+			codec := codecs.CodecForVersions(info.Serializer, info.Serializer, version, crd.SchemeGroupVersion)
 			t.Run(version.Version+" "+info.MediaType, func(t *testing.T) {
-				codec := codecs.CodecForVersions(info.Serializer, info.Serializer, version, crd.SchemeGroupVersion)
-				for seed := range int64(50) {
-					want := fullGates(seed)
-					in := &crd.CustomResourceDefinition{Spec: crd.CustomResourceDefinitionSpec{CustomFeatureGates: want}}
+				test(t, func(in *crd.CustomResourceDefinition) *crd.CustomResourceDefinition {
 					data, err := runtime.Encode(codec, in)
 					if err != nil {
 						t.Fatal(err)
@@ -50,18 +51,29 @@ func TestC3GatesSurviveEveryEncoding(t *testing.T) {
 					if err != nil {
 						t.Fatalf("%v in %q", err, data)
 					}
-					got := out.(*crd.CustomResourceDefinition).Spec.CustomFeatureGates
-					if diff := cmp.Diff(want, got); diff != "" {
-						t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
-					}
-				}
+					return out.(*crd.CustomResourceDefinition)
+				})
 			})
 		}
 	}
 }
 
-// TestStoredGatesAreReadWithoutSlack is about the form in which CRDs are stored: the watch cache keeps what is read.
-func TestStoredGatesAreReadWithoutSlack(t *testing.T) {
+// TestC3GatesSurviveEveryEncoding fills every field of every gate, which upstream's fuzzer only does by chance (rule C3).
+func TestC3GatesSurviveEveryEncoding(t *testing.T) {
+	testEveryEncoding(t, func(t *testing.T, roundTrip roundTrip) {
+		for seed := range int64(50) {
+			want := fullGates(seed)
+			got := roundTrip(&crd.CustomResourceDefinition{Spec: crd.CustomResourceDefinitionSpec{CustomFeatureGates: want}})
+			if diff := cmp.Diff(want, got.Spec.CustomFeatureGates); diff != "" {
+				t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
+			}
+		}
+	})
+}
+
+// TestStoredGatesAreDecodedWithoutSpareCapacity decodes a CRD in the form in which it is stored. The watch cache keeps
+// the decoded slices in memory.
+func TestStoredGatesAreDecodedWithoutSpareCapacity(t *testing.T) {
 	scheme := runtime.NewScheme()
 	install.Install(scheme)
 	codecs := serializer.NewCodecFactory(scheme)
@@ -74,12 +86,12 @@ func TestStoredGatesAreReadWithoutSlack(t *testing.T) {
 	}
 	gates := obj.(*crd.CustomResourceDefinition).Spec.CustomFeatureGates.FeatureGates
 	if len(gates) != 3 || cap(gates) != 3 || cap(gates[0].FieldPaths) != 1 {
-		t.Errorf("%d gates, room for %d and %d paths", len(gates), cap(gates), cap(gates[0].FieldPaths))
+		t.Errorf("%d gates, capacity for %d and for %d paths", len(gates), cap(gates), cap(gates[0].FieldPaths))
 	}
 }
 
-// TestC3PointersAreKeptApart proves that false is not absent, in any encoding.
-func TestC3PointersAreKeptApart(t *testing.T) {
+// TestC3ProtobufKeepsFalseApartFromAbsent also covers the empty string (rule C3).
+func TestC3ProtobufKeepsFalseApartFromAbsent(t *testing.T) {
 	no, empty := false, ""
 	want := &apiextensions.CustomResourceDefinitionFeatureGates{
 		Component: &empty,
@@ -101,6 +113,7 @@ func TestC3PointersAreKeptApart(t *testing.T) {
 	}
 }
 
+// fullGates returns random gates in which every field is set.
 func fullGates(seed int64) *apiextensions.CustomResourceDefinitionFeatureGates {
 	gates := &apiextensions.CustomResourceDefinitionFeatureGates{}
 	randfill.NewWithSeed(seed).NilChance(0).NumElements(1, 4).Fill(gates)
