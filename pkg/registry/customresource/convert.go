@@ -41,10 +41,10 @@ func (r *Request) evaluateConverted(u, old *unstructured.Unstructured) (*ownersh
 	if err != nil {
 		return nil, err
 	}
-	asked := u.Object
+	requested := u.Object
 	// The metadata is the webhook's too: one that loses nothing keeps in annotations what a version has no field for.
 	u.Object = back.Object
-	return stored, r.forgiveDefaults(asked, u, write.Old)
+	return stored, r.ignoreDroppedDefaults(requested, u, write.Old)
 }
 
 // convertObjects returns objects of the storage version in another one.
@@ -57,7 +57,7 @@ func (p *Plan) convertObjects(stored *ownership.Objects, apiVersion string) (*ow
 	for _, each := range []struct {
 		from map[string]any
 		to   *map[string]any
-	}{{stored.Old, &out.Old}, {stored.Asked, &out.Asked}, {stored.Final, &out.Final}} {
+	}{{stored.Old, &out.Old}, {stored.Requested, &out.Requested}, {stored.Final, &out.Final}} {
 		if each.from == nil {
 			continue
 		}

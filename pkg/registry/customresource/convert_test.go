@@ -105,7 +105,7 @@ properties:
 		"byName": map[string]any{"a": sized(int64(1)), "kept": sized(int64(1))},
 		"other":  int64(1),
 	}
-	settled := map[string]any{
+	final := map[string]any{
 		"list":   []any{sized(nil, "name", "a"), sized(nil, "name", "b"), "not an object"},
 		"byName": map[string]any{"a": sized(nil), "kept": sized(int64(1))},
 	}
@@ -114,7 +114,7 @@ properties:
 		"byName": map[string]any{"a": sized(nil), "kept": sized(int64(1))},
 		"other":  int64(1),
 	}
-	if diff := cmp.Diff(want, compileDefaults(schema).withoutDefaults(value, settled).value); diff != "" {
+	if diff := cmp.Diff(want, compileDefaults(schema).withoutDefaults(value, final).value); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := value["list"].([]any)[0]; cmp.Diff(sized(int64(1), "name", "a"), got) != "" {

@@ -14,17 +14,17 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// forgiveDefaults takes out of the outcome the drops of what the client did not send: defaults of the request's version
-// were filled in before the gates were asked (rule G8). A client that sends the default itself cannot be told from one
-// that does not. old is in the storage version.
-func (r *Request) forgiveDefaults(asked map[string]any, settled *unstructured.Unstructured, old map[string]any) error {
+// ignoreDroppedDefaults removes from the outcome the drops of defaults of the request's version: the client did not send
+// them, they were filled in before the gates were evaluated (rule G8). A client that sends the default itself cannot be
+// distinguished from one that does not. old is in the storage version.
+func (r *Request) ignoreDroppedDefaults(requested map[string]any, final *unstructured.Unstructured, old map[string]any) error {
 	plan := r.endpoint.plan
-	version, _ := plan.version(settled.GroupVersionKind().Version)
+	version, _ := plan.version(final.GroupVersionKind().Version)
 	if version.defaults == nil || !r.outcome.Dropped() {
 		return nil
 	}
-	sent := version.defaults.objectWithoutDefaults(asked, settled.Object)
-	if !sent.changed || jsonvalue.Equal(sent.value, asked) {
+	sent := version.defaults.objectWithoutDefaults(requested, final.Object)
+	if !sent.changed || jsonvalue.Equal(sent.value, requested) {
 		return nil
 	}
 	converted, err := plan.convert(&unstructured.Unstructured{Object: sent.value.(map[string]any)}, plan.storage)
@@ -32,11 +32,11 @@ func (r *Request) forgiveDefaults(asked map[string]any, settled *unstructured.Un
 		return err
 	}
 	write := fieldgate.Write{Object: converted.Object, Old: old, Scope: r.endpoint.scope}
-	r.outcome.ForgiveDrops(plan.gates.Evaluate(write))
+	r.outcome.RetainDropsOf(plan.gates.Evaluate(write))
 	return nil
 }
 
-// defaults are those at a place in a schema and below. Of what defaulting makes of an absent field only the fingerprint is
+// defaults are those at a position in a schema and below. Of what defaulting makes of an absent field only the fingerprint is
 // kept: defaults inside defaults can make a large value from a small schema, and that would be compared with every value
 // of a map. The nil defaults are those of a schema that has none.
 type defaults struct {
@@ -44,10 +44,10 @@ type defaults struct {
 	values   *defaults // of a map
 	items    *defaults // of a list
 	nullable bool
-	// hasDefault says that defaulting fills in the field at this place, made what it makes of it.
+	// hasDefault says that defaulting fills in the field at this position, made what it makes of it.
 	hasDefault bool
 	made       jsonvalue.Fingerprint
-	// filledIn is what defaulting adds to an empty object at this place.
+	// filledIn is what defaulting adds to an empty object at this position.
 	filledIn jsonvalue.Fingerprint
 }
 
@@ -154,26 +154,27 @@ type stripped struct {
 	was jsonvalue.Fingerprint
 }
 
-// withoutDefaults returns a value in which all that is defaulted is as in settled, or absent as there: such an object has
-// what a webhook may rely on. The value itself is left alone. It takes time linear in the value (rule R3).
-func (d *defaults) withoutDefaults(value, settled any) stripped {
+// withoutDefaults returns a copy of a value in which each default is replaced by the value in the final object, or removed
+// if the final object has none: the fields that a webhook may rely on are still there. The value itself is not modified.
+// It takes time linear in the value (rule R3).
+func (d *defaults) withoutDefaults(value, final any) stripped {
 	switch value := value.(type) {
 	case map[string]any:
-		settled, _ := settled.(map[string]any)
-		return d.objectWithoutDefaults(value, settled)
+		final, _ := final.(map[string]any)
+		return d.objectWithoutDefaults(value, final)
 	case []any:
-		if settled, ok := settled.([]any); ok && len(settled) == len(value) {
-			return d.listWithoutDefaults(value, settled)
+		if final, ok := final.([]any); ok && len(final) == len(value) {
+			return d.listWithoutDefaults(value, final)
 		}
 	}
 	return stripped{value: value, was: jsonvalue.FingerprintOf(value)}
 }
 
-func (d *defaults) objectWithoutDefaults(object, settled map[string]any) stripped {
+func (d *defaults) objectWithoutDefaults(object, final map[string]any) stripped {
 	out, changed, was := object, false, jsonvalue.NoFields
 	for name, v := range object {
 		field := d.field(name)
-		below := field.withoutDefaults(v, settled[name])
+		below := field.withoutDefaults(v, final[name])
 		was += jsonvalue.FieldFingerprint(name, below.was)
 		isDefault := field.makes(below.was)
 		if !isDefault && !below.changed {
@@ -184,7 +185,7 @@ func (d *defaults) objectWithoutDefaults(object, settled map[string]any) strippe
 		}
 		if !isDefault {
 			out[name] = below.value
-		} else if v, found := settled[name]; found {
+		} else if v, found := final[name]; found {
 			out[name] = v
 		} else {
 			delete(out, name)
@@ -193,10 +194,10 @@ func (d *defaults) objectWithoutDefaults(object, settled map[string]any) strippe
 	return stripped{out, changed, was}
 }
 
-func (d *defaults) listWithoutDefaults(list, settled []any) stripped {
+func (d *defaults) listWithoutDefaults(list, final []any) stripped {
 	out, changed, was := list, false, jsonvalue.NoItems
 	for i, v := range list {
-		below := d.item().withoutDefaults(v, settled[i])
+		below := d.item().withoutDefaults(v, final[i])
 		was += jsonvalue.ItemFingerprint(i, below.was)
 		if !below.changed {
 			continue

@@ -78,19 +78,19 @@ func TestG8AgreesWithUpstreamsDefaulting(t *testing.T) {
 		r := random{rand.New(rand.NewPCG(seed, 8))}
 		schema := r.object(3)
 		sent := r.value(&schema, 5).(map[string]any)
-		asked := runtime.DeepCopyJSON(sent)
-		structuraldefaulting.Default(asked, &schema)
-		settled, _ := r.without(asked).(map[string]any)
-		before := runtime.DeepCopyJSON(asked)
-		want := withoutMadeDefaults(asked, settled, &schema)
-		got := compileDefaults(&schema).withoutDefaults(asked, settled).value
+		requested := runtime.DeepCopyJSON(sent)
+		structuraldefaulting.Default(requested, &schema)
+		final, _ := r.without(requested).(map[string]any)
+		before := runtime.DeepCopyJSON(requested)
+		want := withoutMadeDefaults(requested, final, &schema)
+		got := compileDefaults(&schema).withoutDefaults(requested, final).value
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
 		}
-		if diff := cmp.Diff(before, asked); diff != "" {
+		if diff := cmp.Diff(before, requested); diff != "" {
 			t.Fatalf("R4: seed %d: the object was changed:\n%s", seed, diff)
 		}
-		if !jsonvalue.Equal(got, asked) {
+		if !jsonvalue.Equal(got, requested) {
 			changed++
 		}
 	}
@@ -100,31 +100,31 @@ func TestG8AgreesWithUpstreamsDefaulting(t *testing.T) {
 }
 
 // withoutMadeDefaults does what withoutDefaults does: it has each default made, and compares values with it.
-func withoutMadeDefaults(value, settled any, s *structuralschema.Structural) any {
-	if s == nil || jsonvalue.Equal(value, settled) {
+func withoutMadeDefaults(value, final any, s *structuralschema.Structural) any {
+	if s == nil || jsonvalue.Equal(value, final) {
 		return value
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		settled, _ := settled.(map[string]any)
+		final, _ := final.(map[string]any)
 		out := map[string]any{}
 		for name, v := range value {
 			field := fieldSchema(s, name)
 			if !isMadeDefault(v, field) {
-				out[name] = withoutMadeDefaults(v, settled[name], field)
-			} else if v, found := settled[name]; found {
+				out[name] = withoutMadeDefaults(v, final[name], field)
+			} else if v, found := final[name]; found {
 				out[name] = v
 			}
 		}
 		return out
 	case []any:
-		settled, _ := settled.([]any)
-		if len(settled) != len(value) {
+		final, _ := final.([]any)
+		if len(final) != len(value) {
 			return value
 		}
 		out := make([]any, len(value))
 		for i := range value {
-			out[i] = withoutMadeDefaults(value[i], settled[i], s.Items)
+			out[i] = withoutMadeDefaults(value[i], final[i], s.Items)
 		}
 		return out
 	}

@@ -7,7 +7,7 @@
 // A write request to a custom resource takes this way; what is ours is in brackets:
 //
 //	decode, prune, default
-//	                    [Request.BeforeApply: settle disabled fields of an applied configuration, package fieldgate]
+//	                    [Request.BeforeApply: adjust disabled fields of an applied configuration, package fieldgate]
 //	managedFields       [Request.BeforeUpdate: remember what they were]
 //	mutating admission
 //	                    [Endpoint.UnionNormalizer: clear deselected members of unions, package union]

@@ -99,18 +99,18 @@ func (c *crdCollector) countWrites(crd types.UID, outcomes []fieldgate.Outcome) 
 	}
 }
 
-// countNormalizations counts the unions that were normalized, once per place in the schema.
+// countNormalizations counts the unions that were normalized, once per union of the schema.
 func (c *crdCollector) countNormalizations(crd types.UID, cleared []union.Cleared) {
 	if len(cleared) == 0 {
 		return
 	}
-	places := map[int]bool{}
-	for _, at := range cleared {
-		places[at.Place] = true
+	ordinals := map[int]bool{}
+	for i := range cleared {
+		ordinals[cleared[i].Ordinal] = true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of(crd).normalizations += uint64(len(places))
+	c.of(crd).normalizations += uint64(len(ordinals))
 }
 
 // countFailures counts the unions that a request was refused for.

@@ -25,8 +25,8 @@ type fieldManagement struct {
 	sent any
 	// applier is who made a server-side apply request, or nil.
 	applier *ownership.Applier
-	// settled reports whether the applier's configuration was settled.
-	settled bool
+	// adjusted reports whether the applier's configuration was adjusted.
+	adjusted bool
 	// conflict is what the gates do to the configuration as the applier sent it, if that was in conflict.
 	conflict *fieldgate.Result
 }
@@ -58,7 +58,7 @@ func (m *fieldManagement) configuration() map[string]any {
 	return m.applier.Configuration
 }
 
-// BeforeApply implements fieldmanager.Participant: disabled fields of the configuration are settled (rules G4, G7).
+// BeforeApply implements fieldmanager.Participant: disabled fields of the configuration are adjusted (rules G4, G7).
 func (r *Request) BeforeApply(live, configuration runtime.Object, manager string) runtime.Object {
 	r.managed = fieldManagement{done: true}
 	persisted, ok := live.(*unstructured.Unstructured)
@@ -68,20 +68,20 @@ func (r *Request) BeforeApply(live, configuration runtime.Object, manager string
 	}
 	e := r.endpoint
 	r.managed.applier = &ownership.Applier{
-		Manager: manager, Subresource: e.subresource(), Configuration: sent.Object, Settled: sent.Object,
+		Manager: manager, Subresource: e.subresource(), Configuration: sent.Object, Adjusted: sent.Object,
 	}
 	if e.gates == nil || !e.pathsApply() {
 		return configuration
 	}
-	root, _ := e.gates.Disabled(e.scope)
-	r.managed.applier.Guarded = &root
-	settled, changed := e.gates.SettleConfiguration(sent.Object, persisted.Object, e.schema(), e.scope)
-	return r.applySettled(settled, changed)
+	root, _ := e.gates.DisabledFields(e.scope)
+	r.managed.applier.DisabledFields = &root
+	adjusted, changed := e.gates.AdjustConfiguration(sent.Object, persisted.Object, e.schema(), e.scope)
+	return r.applyAdjusted(adjusted, changed)
 }
 
-func (r *Request) applySettled(settled map[string]any, changed bool) runtime.Object {
-	r.managed.applier.Settled, r.managed.settled = settled, changed
-	return &unstructured.Unstructured{Object: settled}
+func (r *Request) applyAdjusted(adjusted map[string]any, changed bool) runtime.Object {
+	r.managed.applier.Adjusted, r.managed.adjusted = adjusted, changed
+	return &unstructured.Unstructured{Object: adjusted}
 }
 
 // AfterConflict implements fieldmanager.Participant. Where a webhook converts, nobody knows where a version other than
@@ -93,26 +93,26 @@ func (r *Request) AfterConflict(live, configuration runtime.Object, forced func(
 		return nil
 	}
 	obj, err := forced()
-	asked, ok := obj.(*unstructured.Unstructured)
+	requested, ok := obj.(*unstructured.Unstructured)
 	if err != nil || !ok {
 		return nil
 	}
-	final := &unstructured.Unstructured{Object: asked.Object}
+	final := &unstructured.Unstructured{Object: requested.Object}
 	try := &Request{endpoint: e}
 	if stored, err := try.evaluateConverted(final, persistedObject(live)); err != nil || stored == nil {
 		return nil // the conflict is what there is to say
 	}
 	r.managed.conflict = try.outcome
-	return r.applySettled(settledBy(sent.Object, asked.Object, final.Object))
+	return r.applyAdjusted(adjustedBy(sent.Object, requested.Object, final.Object))
 }
 
-// settledBy returns a configuration with what became of its fields in final, where that is not what was asked. It
+// adjustedBy returns a configuration with what became of its fields in final, where that is not what was requested. It
 // reports whether there is such a field. The configuration itself is left alone.
-func settledBy(configuration, asked, final map[string]any) (map[string]any, bool) {
+func adjustedBy(configuration, requested, final map[string]any) (map[string]any, bool) {
 	out, changed := maps.Clone(configuration), false
 	for name, value := range configuration {
 		became, stays := final[name]
-		if name == "metadata" || jsonvalue.Equal(asked[name], became) {
+		if name == "metadata" || jsonvalue.Equal(requested[name], became) {
 			continue
 		}
 		changed = true
@@ -122,8 +122,8 @@ func settledBy(configuration, asked, final map[string]any) (map[string]any, bool
 		case !stays:
 			delete(out, name)
 		case isObject && staysObject:
-			askedFields, _ := asked[name].(map[string]any)
-			out[name], _ = settledBy(fields, askedFields, finalFields)
+			requestedFields, _ := requested[name].(map[string]any)
+			out[name], _ = adjustedBy(fields, requestedFields, finalFields)
 		default:
 			out[name] = runtime.DeepCopyJSONValue(became)
 		}
@@ -181,13 +181,13 @@ func (e *Endpoint) subresource() string {
 }
 
 // correctOwners makes managedFields of an object say what field management would have said of what became of it since
-// (rules G7, U8). old is nil on create. asked is the object as field management saw it.
-func (r *Request) correctOwners(u, old *unstructured.Unstructured, asked map[string]any, stored *ownership.Objects) error {
+// (rules G7, U8). old is nil on create. requested is the object as field management saw it.
+func (r *Request) correctOwners(u, old *unstructured.Unstructured, requested map[string]any, stored *ownership.Objects) error {
 	after := u.GetManagedFields()
 	if !r.mustCorrect(old, after) {
 		return nil
 	}
-	here := &ownership.Objects{Asked: asked, Final: u.Object}
+	here := &ownership.Objects{Requested: requested, Final: u.Object}
 	if old != nil {
 		here.Old = old.Object
 	}

@@ -68,84 +68,84 @@ const (
 
 // convertedWrites are the cases of TestG7OwnersOfAConvertedWrite.
 var convertedWrites = []struct {
-	name          string
-	old           string // empty on create
-	before, after []metav1.ManagedFieldsEntry
-	applied       string // by alice; empty for an update
-	asked, final  string
-	want          map[string]string
-	conversions   int
+	name             string
+	old              string // empty on create
+	before, after    []metav1.ManagedFieldsEntry
+	applied          string // by alice; empty for an update
+	requested, final string
+	want             map[string]string
+	conversions      int
 }{
 	{
 		name:  "G7.1: a field that is dropped on create",
-		after: []metav1.ManagedFieldsEntry{updated("alice", countImage)}, asked: `{image: i, count: 3}`, final: `{image: i}`,
+		after: []metav1.ManagedFieldsEntry{updated("alice", countImage)}, requested: `{image: i, count: 3}`, final: `{image: i}`,
 		want: map[string]string{"alice Update": imageOnly}, conversions: 2,
 	},
 	{
 		name: "G7.1, G7.2: a field that an update changed and a gate kept", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{updated("alice", countImage)}, after: []metav1.ManagedFieldsEntry{updated("bob", countImage)},
-		asked: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
+		requested: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
 		want: map[string]string{"alice Update": countOnly, "bob Update": imageOnly}, conversions: 3,
 	},
 	{
 		name: "G7.2: a field that an update left out and a gate kept", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{applied(countOnly), updated("carol", imageOnly)}, after: []metav1.ManagedFieldsEntry{updated("bob", imageOnly)},
-		asked: `{image: j}`, final: `{image: j, count: 3}`,
+		requested: `{image: j}`, final: `{image: j, count: 3}`,
 		want: map[string]string{"alice Apply": countOnly, "bob Update": imageOnly}, conversions: 3,
 	},
 	{
 		name: "G7.2: the owner in the storage version", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{managed("alice", "Update", "v1", replicasOnly)}, after: []metav1.ManagedFieldsEntry{updated("bob", countImage)},
-		asked: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
+		requested: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
 		want: map[string]string{"alice Update": replicasOnly, "bob Update": imageOnly}, conversions: 3,
 	},
 	{
 		name: "U8: an entry of a version that the CRD does not have is left alone", old: `{count: 3}`,
-		before: []metav1.ManagedFieldsEntry{managed("alice", "Update", "v0", countImage)},
-		after:  []metav1.ManagedFieldsEntry{managed("alice", "Update", "v0", imageOnly), updated("bob", countOnly)},
-		asked:  `{count: 5}`, final: `{count: 3}`,
+		before:    []metav1.ManagedFieldsEntry{managed("alice", "Update", "v0", countImage)},
+		after:     []metav1.ManagedFieldsEntry{managed("alice", "Update", "v0", imageOnly), updated("bob", countOnly)},
+		requested: `{count: 5}`, final: `{count: 3}`,
 		want: map[string]string{"alice Update": imageOnly}, conversions: 3,
 	},
 	{
 		name: "G7: metadata that the webhook wrote is owned as ever", old: `{count: 3}`,
-		before: []metav1.ManagedFieldsEntry{updated("alice", countOnly)},
-		after:  []metav1.ManagedFieldsEntry{updated("bob", `{"f:metadata":{"f:labels":{"f:changed-by":{}}},"f:spec":{"f:count":{}}}`)},
-		asked:  `{count: 5}`, final: `{count: 3}`,
+		before:    []metav1.ManagedFieldsEntry{updated("alice", countOnly)},
+		after:     []metav1.ManagedFieldsEntry{updated("bob", `{"f:metadata":{"f:labels":{"f:changed-by":{}}},"f:spec":{"f:count":{}}}`)},
+		requested: `{count: 5}`, final: `{count: 3}`,
 		want: map[string]string{"alice Update": countOnly, "bob Update": `{"f:metadata":{"f:labels":{"f:changed-by":{}}}}`}, conversions: 3,
 	},
 	{
 		name: "G4, G7: the same apply again", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{applied(countImage)}, after: []metav1.ManagedFieldsEntry{applied(countImage)},
-		applied: `{image: i, count: 3}`, asked: `{image: i, count: 3}`, final: `{image: i, count: 3}`,
+		applied: `{image: i, count: 3}`, requested: `{image: i, count: 3}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": countImage}, conversions: 2,
 	},
 	{
 		name: "G7.1: who applies the persisted value shares it", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{updated("bob", countImage)}, after: []metav1.ManagedFieldsEntry{applied(countOnly), updated("bob", countImage)},
-		applied: `{count: 3}`, asked: `{image: i, count: 3}`, final: `{image: i, count: 3}`,
+		applied: `{count: 3}`, requested: `{image: i, count: 3}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": countOnly, "bob Update": countImage}, conversions: 2,
 	},
 	{
 		name: "G7.1: who applies another value by force does not become owner", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{updated("bob", countImage)}, after: []metav1.ManagedFieldsEntry{applied(countImage)},
-		applied: `{image: j, count: 5}`, asked: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
+		applied: `{image: j, count: 5}`, requested: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
 		want: map[string]string{"alice Apply": imageOnly, "bob Update": countOnly}, conversions: 3,
 	},
 	{
 		name: "G7.2: an applier that leaves it out owns it no more", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{applied(countImage)}, after: []metav1.ManagedFieldsEntry{applied(imageOnly)},
-		applied: `{image: i}`, asked: `{image: i}`, final: `{image: i, count: 3}`,
+		applied: `{image: i}`, requested: `{image: i}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": imageOnly}, conversions: 3,
 	},
 	{
 		name: "G7.2: an applier that names another value than it applied before owns it still", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{applied(countImage)}, after: []metav1.ManagedFieldsEntry{applied(countImage)},
-		applied: `{image: i, count: 5}`, asked: `{image: i, count: 5}`, final: `{image: i, count: 3}`,
+		applied: `{image: i, count: 5}`, requested: `{image: i, count: 5}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": countImage}, conversions: 3,
 	},
 	{
 		name: "G1: nothing is converted for owners where no field is disabled", old: `{image: i}`,
-		after: []metav1.ManagedFieldsEntry{updated("alice", imageOnly)}, asked: `{image: j}`, final: `{image: j}`,
+		after: []metav1.ManagedFieldsEntry{updated("alice", imageOnly)}, requested: `{image: j}`, final: `{image: j}`,
 		want: map[string]string{"alice Update": imageOnly}, conversions: 2,
 	},
 }
@@ -160,7 +160,7 @@ func TestG7OwnersOfAConvertedWrite(t *testing.T) {
 			if tc.old != "" {
 				old = managedResource("v1beta1", specOf(t, tc.old), tc.before...)
 			}
-			u := customResource("v1beta1", specOf(t, tc.asked))
+			u := customResource("v1beta1", specOf(t, tc.requested))
 			if tc.applied != "" {
 				request.BeforeApply(old, customResource("v1beta1", specOf(t, tc.applied)), "alice")
 			} else {
@@ -169,7 +169,7 @@ func TestG7OwnersOfAConvertedWrite(t *testing.T) {
 			u.SetManagedFields(tc.after)
 			request.AfterUpdate(u, nil)
 			webhook.calls = 0
-			if err := request.settle(u, old); err != nil {
+			if err := request.evaluateAndCorrectOwners(u, old); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, fieldsByManager(u)); diff != "" {
@@ -193,7 +193,7 @@ func TestG7ManagedFieldsThatAClientSends(t *testing.T) {
 		name  string
 		sent  []metav1.ManagedFieldsEntry
 		after []metav1.ManagedFieldsEntry // of field management
-		final []metav1.ManagedFieldsEntry // what is left of them when the gates are asked
+		final []metav1.ManagedFieldsEntry // what is left of them when the gates are requested
 		skip  bool                        // field management does not run
 		want  map[string]string
 	}{
@@ -288,13 +288,13 @@ func TestG7OwnersOfACreatedObject(t *testing.T) {
 	}
 }
 
-// TestG7BeforeApplySettlesTheConfiguration where the paths of the gates apply, and nowhere else.
-func TestG7BeforeApplySettlesTheConfiguration(t *testing.T) {
+// TestG7BeforeApplyAdjustsTheConfiguration where the paths of the gates apply, and nowhere else.
+func TestG7BeforeApplyAdjustsTheConfiguration(t *testing.T) {
 	for name, tc := range map[string]struct {
-		plan                   *Plan
-		version                string
-		live, sent, want       string
-		wantSettled, isGuarded bool
+		plan                    *Plan
+		version                 string
+		live, sent, want        string
+		wantAdjusted, isGuarded bool
 	}{
 		"G7.3: in the storage version the persisted value is applied": {
 			planFor(t, withWebhook(t), &renamer{}), "v1", `{replicas: 3}`, `{image: i, replicas: 5}`, `{image: i, replicas: 3}`, true, true,
@@ -326,8 +326,8 @@ func TestG7BeforeApplySettlesTheConfiguration(t *testing.T) {
 			if diff := cmp.Diff([]any{specOf(t, tc.live), specOf(t, tc.sent)}, []any{live.Object["spec"], sent.Object["spec"]}); diff != "" {
 				t.Errorf("R4: an argument was changed:\n%s", diff)
 			}
-			if applier := request.managed.applier; request.managed.settled != tc.wantSettled || (applier.Guarded != nil) != tc.isGuarded || applier.Manager != "alice" {
-				t.Errorf("settled %v, applier %+v", request.managed.settled, applier)
+			if applier := request.managed.applier; request.managed.adjusted != tc.wantAdjusted || (applier.DisabledFields != nil) != tc.isGuarded || applier.Manager != "alice" {
+				t.Errorf("adjusted %v, applier %+v", request.managed.adjusted, applier)
 			}
 			if webhook != nil && webhook.calls != 0 {
 				t.Errorf("G1: %d conversions", webhook.calls)
@@ -353,7 +353,7 @@ func TestG7AScaleWriteToADisabledFieldOwnsNothing(t *testing.T) {
 	scaled.Subresource = "scale"
 	old := managedResource("v1", specOf(t, `{replicas: 3}`), managed("alice", "Apply", "v1", replicasOnly))
 	u := managedResource("v1", specOf(t, `{replicas: 5}`), scaled)
-	if err := request.settle(u, old); err != nil {
+	if err := request.evaluateAndCorrectOwners(u, old); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"alice Apply": replicasOnly}, fieldsByManager(u)); diff != "" {
@@ -388,7 +388,7 @@ var convertedConflicts = []struct {
 		live: `{image: i, count: 3}`, sent: `{image: j, count: 3}`, forced: forcedTo(`{image: j, count: 3}`),
 	},
 	{
-		name: "where the paths apply the configuration was settled before", version: "v1",
+		name: "where the paths apply the configuration was adjusted before", version: "v1",
 		live: `{image: i, replicas: 3}`, sent: `{image: j, replicas: 5}`, forced: forcedTo(`{image: j, replicas: 5}`),
 	},
 	{
@@ -430,20 +430,20 @@ func TestG7ConflictsOfAConvertedApply(t *testing.T) {
 	}
 }
 
-func TestG7SettledBy(t *testing.T) {
+func TestG7AdjustedBy(t *testing.T) {
 	for _, tc := range []struct {
-		name                              string
-		configuration, asked, final, want string // an empty want is the configuration
+		name                                  string
+		configuration, requested, final, want string // an empty want is the configuration
 	}{
-		{name: "nothing became of it", configuration: `{a: 1}`, asked: `{a: 1, b: 2}`, final: `{a: 1, b: 2}`},
-		{name: "a field that the gates set back", configuration: `{a: 1, b: 2}`, asked: `{a: 1, b: 2}`, final: `{a: 0, b: 2}`, want: `{a: 0, b: 2}`},
-		{name: "a field that they dropped", configuration: `{a: 1, b: 2}`, asked: `{a: 1, b: 2}`, final: `{b: 2}`, want: `{b: 2}`},
-		{name: "a field of an object", configuration: `{o: {a: 1, b: 2}}`, asked: `{o: {a: 1, b: 2, c: 3}}`, final: `{o: {a: 0, b: 2, c: 3}}`, want: `{o: {a: 0, b: 2}}`},
-		{name: "the only field of an object", configuration: `{o: {a: 1}}`, asked: `{o: {a: 1}}`, final: `{o: {}}`, want: `{o: {}}`},
-		{name: "what the configuration does not name", configuration: `{a: 1}`, asked: `{a: 1, b: 2}`, final: `{a: 1}`},
-		{name: "an object that became a list", configuration: `{o: {a: 1}}`, asked: `{o: {a: 1}}`, final: `{o: [1]}`, want: `{o: [1]}`},
-		{name: "metadata is the client's", configuration: `{metadata: {labels: {a: b}}}`, asked: `{metadata: {labels: {a: b}}}`, final: `{metadata: {}}`},
-		{name: "an empty configuration", configuration: `{}`, asked: `{a: 1}`, final: `{}`},
+		{name: "nothing became of it", configuration: `{a: 1}`, requested: `{a: 1, b: 2}`, final: `{a: 1, b: 2}`},
+		{name: "a field that the gates set back", configuration: `{a: 1, b: 2}`, requested: `{a: 1, b: 2}`, final: `{a: 0, b: 2}`, want: `{a: 0, b: 2}`},
+		{name: "a field that they dropped", configuration: `{a: 1, b: 2}`, requested: `{a: 1, b: 2}`, final: `{b: 2}`, want: `{b: 2}`},
+		{name: "a field of an object", configuration: `{o: {a: 1, b: 2}}`, requested: `{o: {a: 1, b: 2, c: 3}}`, final: `{o: {a: 0, b: 2, c: 3}}`, want: `{o: {a: 0, b: 2}}`},
+		{name: "the only field of an object", configuration: `{o: {a: 1}}`, requested: `{o: {a: 1}}`, final: `{o: {}}`, want: `{o: {}}`},
+		{name: "what the configuration does not name", configuration: `{a: 1}`, requested: `{a: 1, b: 2}`, final: `{a: 1}`},
+		{name: "an object that became a list", configuration: `{o: {a: 1}}`, requested: `{o: {a: 1}}`, final: `{o: [1]}`, want: `{o: [1]}`},
+		{name: "metadata is the client's", configuration: `{metadata: {labels: {a: b}}}`, requested: `{metadata: {labels: {a: b}}}`, final: `{metadata: {}}`},
+		{name: "an empty configuration", configuration: `{}`, requested: `{a: 1}`, final: `{}`},
 	} {
 		t.Run("G7.3: "+tc.name, func(t *testing.T) {
 			configuration, final := testyaml.Object(t, tc.configuration), testyaml.Object(t, tc.final)
@@ -451,7 +451,7 @@ func TestG7SettledBy(t *testing.T) {
 			if !isChanged {
 				want = configuration
 			}
-			got, changed := settledBy(configuration, testyaml.Object(t, tc.asked), final)
+			got, changed := adjustedBy(configuration, testyaml.Object(t, tc.requested), final)
 			if diff := cmp.Diff(want, got); diff != "" || changed != isChanged {
 				t.Errorf("changed %v (-want +got):\n%s", changed, diff)
 			}

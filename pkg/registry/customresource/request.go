@@ -53,7 +53,7 @@ func (e *Endpoint) Begin(ctx context.Context, dryRun []string) (context.Context,
 // mutating admission and before the strategy. A failure fails the request in CreateValidation.
 func (r *Request) Create(obj runtime.Object) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		r.failure = r.settle(u, nil)
+		r.failure = r.evaluateAndCorrectOwners(u, nil)
 	}
 }
 
@@ -62,15 +62,15 @@ func (r *Request) Create(obj runtime.Object) {
 func (r *Request) Update(_ context.Context, obj, old runtime.Object) (runtime.Object, error) {
 	r.failures = nil // of the try before
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		r.failure = r.settle(u, persistedObject(old))
+		r.failure = r.evaluateAndCorrectOwners(u, persistedObject(old))
 	}
 	return obj, nil
 }
 
-// settle evaluates the feature gates, and corrects the owners of what they and normalization changed. old is nil on
-// create.
-func (r *Request) settle(u, old *unstructured.Unstructured) error {
-	asked := u.Object
+// evaluateAndCorrectOwners evaluates the feature gates on u, then corrects the owners of what the gates and normalization
+// changed. old is nil on create.
+func (r *Request) evaluateAndCorrectOwners(u, old *unstructured.Unstructured) error {
+	requested := u.Object
 	stored, err := r.evaluate(u, old)
 	if err != nil {
 		return err
@@ -78,13 +78,13 @@ func (r *Request) settle(u, old *unstructured.Unstructured) error {
 	r.Cleared(u)
 	switch {
 	case r.unnormalized != nil:
-		asked = r.unnormalized
+		requested = r.unnormalized
 	case stored != nil && r.endpoint.pathsApply():
-		asked = stored.Asked
-	case stored == nil && !r.managed.settled:
+		requested = stored.Requested
+	case stored == nil && !r.managed.adjusted:
 		return nil // field management saw what will be persisted
 	}
-	return r.correctOwners(u, old, asked, stored)
+	return r.correctOwners(u, old, requested, stored)
 }
 
 // CreateValidation fails a request whose evaluation failed, else it validates. It runs after schema validation, so
@@ -153,9 +153,9 @@ func (r *Request) evaluate(u, old *unstructured.Unstructured) (*ownership.Object
 
 // objectsOf returns the objects of an evaluation if it changed anything, else nil.
 func objectsOf(write fieldgate.Write, outcome *fieldgate.Result) *ownership.Objects {
-	asked := outcome.Asked()
-	if asked == nil {
+	requested := outcome.Requested()
+	if requested == nil {
 		return nil
 	}
-	return &ownership.Objects{Old: write.Old, Asked: asked, Final: write.Object}
+	return &ownership.Objects{Old: write.Old, Requested: requested, Final: write.Object}
 }

@@ -68,14 +68,14 @@ func (r *Request) Cleared(obj runtime.Object) []union.Cleared {
 	if !ok || len(r.cleared) == 0 {
 		return nil
 	}
-	settled := r.cleared[:0]
+	remaining := r.cleared[:0]
 	for _, c := range r.cleared {
 		if isCleared(u.Object, c) {
-			settled = append(settled, c)
+			remaining = append(remaining, c)
 		}
 	}
-	r.cleared = settled
-	return settled
+	r.cleared = remaining
+	return remaining
 }
 
 // isCleared reports whether an object has none of the members that were cleared.

@@ -36,21 +36,22 @@ func (c *change) swap() {
 	*c = now
 }
 
-// Asked returns a copy of the object as it was before the evaluation, or nil if the evaluation did not change it. It
-// must be called before anything else changes the object. Few requests are about a disabled field, so that the copy is
-// made here: from the object itself, with the changes undone for as long as that takes.
-func (r *Result) Asked() map[string]any {
+// Requested returns a copy of the requested object: the one that Evaluate was called with, as it was before. It returns
+// nil if the evaluation did not change it. It must be called before anything else changes the object: the copy is made
+// of the object itself, in which the changes are undone meanwhile. So requests that change no disabled field are not
+// copied.
+func (r *Result) Requested() map[string]any {
 	if !r.ChangedObject() {
 		return nil
 	}
 	for i := range slices.Backward(r.changes) {
 		r.changes[i].swap()
 	}
-	asked := runtime.DeepCopyJSON(r.root)
+	requested := runtime.DeepCopyJSON(r.root)
 	for i := range r.changes {
 		r.changes[i].swap()
 	}
-	return asked
+	return requested
 }
 
 // ChangedObject reports whether the evaluation changed the object.

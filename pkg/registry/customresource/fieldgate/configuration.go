@@ -14,18 +14,18 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// SettleConfiguration returns the configuration that field management applies in place of the one that a manager sent
+// AdjustConfiguration returns the configuration that field management applies in place of the one that a manager sent
 // (rules G4, G7): of a disabled field that it names, the part that is persisted remains, with the persisted values. All
 // around the field stays named. So field management neither prunes what is around it nor finds a conflict.
 //
 // live is the persisted object and schema the structural schema, both of the configuration's version. Neither object is
-// modified, and the outcome shares nothing with live. Where nothing is to be settled the configuration itself is
+// modified, and the outcome shares nothing with live. Where nothing is to be adjusted the configuration itself is
 // returned, and false.
-func (p *Plan) SettleConfiguration(configuration, live map[string]any, schema *structuralschema.Structural, s scope.Scope) (settled map[string]any, changed bool) {
+func (p *Plan) AdjustConfiguration(configuration, live map[string]any, schema *structuralschema.Structural, s scope.Scope) (adjusted map[string]any, changed bool) {
 	if p == nil {
 		return configuration, false
 	}
-	walk := settlement{plan: p, schemas: guardSchemas{plan: p, root: schema}}
+	walk := adjustment{plan: p, schemas: guardSchemas{plan: p, root: schema}}
 	out := copyOnWrite{object: configuration}
 	for i := range p.root.fields {
 		if c := &p.root.fields[i]; s.Includes(c.name) {
@@ -35,8 +35,8 @@ func (p *Plan) SettleConfiguration(configuration, live map[string]any, schema *s
 	return out.object, out.changed
 }
 
-// settlement is a walk over a configuration.
-type settlement struct {
+// adjustment is a walk over a configuration.
+type adjustment struct {
 	plan    *Plan
 	schemas guardSchemas
 }
@@ -63,22 +63,22 @@ func (c *copyOnWrite) delete(name string) {
 	delete(c.object, name)
 }
 
-// field settles one field of an object at n in out, which is what becomes of the object.
-func (s *settlement) field(n *node, c *child, out *copyOnWrite, object, live map[string]any) {
+// field adjusts one field of an object at n in out, which is what becomes of the object.
+func (a *adjustment) field(n *node, c *child, out *copyOnWrite, object, live map[string]any) {
 	value, named := object[c.name]
 	switch {
-	case s.plan.isDisabled(&c.node):
-		s.disabled(n, c, out, object, live)
+	case a.plan.isDisabled(&c.node):
+		a.disabled(n, c, out, object, live)
 	case named:
-		if result, changed := s.value(&c.node, value, live[c.name]); changed {
+		if result, changed := a.value(&c.node, value, live[c.name]); changed {
 			out.set(c.name, result)
 		}
 	}
 }
 
-// disabled settles a disabled field. A null names nothing but a persisted null. Of an atomic object all fields count as
+// disabled adjusts a disabled field. A null names nothing but a persisted null. Of an atomic object all fields count as
 // named, since it is applied as a whole.
-func (s *settlement) disabled(n *node, c *child, out *copyOnWrite, object, live map[string]any) {
+func (a *adjustment) disabled(n *node, c *child, out *copyOnWrite, object, live map[string]any) {
 	value, named := object[c.name]
 	persisted, isPersisted := live[c.name]
 	switch {
@@ -89,38 +89,38 @@ func (s *settlement) disabled(n *node, c *child, out *copyOnWrite, object, live 
 	case value == nil || persisted == nil:
 		out.delete(c.name)
 	default:
-		if part := confirmed(s.schemas.of(c.node.guard), value, persisted); !jsonvalue.Identical(value, part) {
+		if part := confirmed(a.schemas.of(c.node.guard), value, persisted); !jsonvalue.Identical(value, part) {
 			out.set(c.name, part)
 		}
 	}
 }
 
-// value settles what is inside a value that no disabled gate guards, and reports whether that changed anything.
-func (s *settlement) value(n *node, value, live any) (any, bool) {
+// value adjusts what is inside a value that no disabled gate guards, and reports whether that changed anything.
+func (a *adjustment) value(n *node, value, live any) (any, bool) {
 	switch value := value.(type) {
 	case map[string]any:
 		live, _ := live.(map[string]any)
 		out := copyOnWrite{object: value}
-		s.object(n, &out, value, live)
+		a.object(n, &out, value, live)
 		return out.object, out.changed
 	case []any:
 		if n.elements != nil && len(n.elements.keys) > 0 {
 			live, _ := live.([]any)
-			return s.items(n.elements, value, live)
+			return a.items(n.elements, value, live)
 		}
 	}
 	return nil, false
 }
 
-func (s *settlement) object(n *node, out *copyOnWrite, object, live map[string]any) {
+func (a *adjustment) object(n *node, out *copyOnWrite, object, live map[string]any) {
 	if len(n.fields) <= len(object) || n.atomic {
 		for i := range n.fields {
-			s.field(n, &n.fields[i], out, object, live)
+			a.field(n, &n.fields[i], out, object, live)
 		}
 	} else {
 		for name := range object {
 			if c := n.field(name); c != nil {
-				s.field(n, c, out, object, live)
+				a.field(n, c, out, object, live)
 			}
 		}
 	}
@@ -129,13 +129,13 @@ func (s *settlement) object(n *node, out *copyOnWrite, object, live map[string]a
 		return
 	}
 	for key, value := range object {
-		if result, changed := s.value(each, value, live[key]); changed {
+		if result, changed := a.value(each, value, live[key]); changed {
 			out.set(key, result)
 		}
 	}
 }
 
-func (s *settlement) items(n *elements, list, live []any) (any, bool) {
+func (a *adjustment) items(n *elements, list, live []any) (any, bool) {
 	out, changed := list, false
 	persisted := jsonvalue.NewListMapWithDefaults(live, n.keys, n.keyDefaults)
 	for i := range list {
@@ -143,7 +143,7 @@ func (s *settlement) items(n *elements, list, live []any) (any, bool) {
 		if !ok {
 			continue
 		}
-		result, itemChanged := s.item(n, item, persisted.Get(item, i))
+		result, itemChanged := a.item(n, item, persisted.Get(item, i))
 		if !itemChanged {
 			continue
 		}
@@ -158,10 +158,10 @@ func (s *settlement) items(n *elements, list, live []any) (any, bool) {
 	return out, true
 }
 
-// item settles an item of a list map. One that is left empty gets the keys by whose defaults field management knows it:
+// item adjusts an item of a list map. One that is left empty gets the keys by whose defaults field management knows it:
 // else it would be taken for no item at all.
-func (s *settlement) item(n *elements, item, live map[string]any) (any, bool) {
-	result, changed := s.value(&n.node, item, jsonvalue.OrNil(live))
+func (a *adjustment) item(n *elements, item, live map[string]any) (any, bool) {
+	result, changed := a.value(&n.node, item, jsonvalue.OrNil(live))
 	left := item
 	if changed {
 		left, _ = result.(map[string]any)

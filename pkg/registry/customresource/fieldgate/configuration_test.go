@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// settledSchemaYAML has a place of every shape that a configuration can name.
-const settledSchemaYAML = `
+// adjustedSchemaYAML has a place of every shape that a configuration can name.
+const adjustedSchemaYAML = `
 type: object
 properties:
   spec:
@@ -60,19 +60,19 @@ properties:
     properties: {ready: {type: integer}, phase: {type: string}}
 `
 
-// settledPlan returns the plan of one alpha gate at the paths, and the schema.
-func settledPlan(t testing.TB, paths ...string) (*Plan, *structuralschema.Structural) {
+// adjustedPlan returns the plan of one alpha gate at the paths, and the schema.
+func adjustedPlan(t testing.TB, paths ...string) (*Plan, *structuralschema.Structural) {
 	t.Helper()
 	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: paths}
 	gates := &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}}
-	schema := testyaml.Structural(t, settledSchemaYAML)
+	schema := testyaml.Structural(t, adjustedSchemaYAML)
 	plan := Compile(gates, schema)
 	plan.LearnUnions(schema)
 	return plan, schema
 }
 
-// configurationsToSettle are the cases of TestG4SettleConfiguration.
-var configurationsToSettle = []struct {
+// configurationsToAdjust are the cases of TestG4AdjustConfiguration.
+var configurationsToAdjust = []struct {
 	name          string
 	paths         []string
 	scope         scope.Scope
@@ -324,15 +324,15 @@ var configurationsToSettle = []struct {
 	{name: "a root that is null", paths: []string{".spec.replicas"}, live: `spec: {replicas: 3}`, configuration: `spec: null`},
 }
 
-func TestG4SettleConfiguration(t *testing.T) {
-	for _, tc := range configurationsToSettle {
+func TestG4AdjustConfiguration(t *testing.T) {
+	for _, tc := range configurationsToAdjust {
 		t.Run("G4, G7: "+tc.name, func(t *testing.T) {
-			plan, schema := settledPlan(t, tc.paths...)
+			plan, schema := adjustedPlan(t, tc.paths...)
 			want := testyaml.Object(t, tc.want)
 			if want == nil {
 				want = testyaml.Object(t, tc.configuration)
 			}
-			got := checkSettlement(t, plan, schema, testyaml.Object(t, tc.configuration), testyaml.Object(t, tc.live), tc.scope)
+			got := checkAdjustment(t, plan, schema, testyaml.Object(t, tc.configuration), testyaml.Object(t, tc.live), tc.scope)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -340,26 +340,26 @@ func TestG4SettleConfiguration(t *testing.T) {
 	}
 }
 
-// checkSettlement settles a configuration and returns the outcome. It proves what holds for all of them.
-func checkSettlement(t *testing.T, plan *Plan, schema *structuralschema.Structural, configuration, live map[string]any, s scope.Scope) map[string]any {
+// checkAdjustment adjusts a configuration and returns the outcome. It proves what holds for all of them.
+func checkAdjustment(t *testing.T, plan *Plan, schema *structuralschema.Structural, configuration, live map[string]any, s scope.Scope) map[string]any {
 	t.Helper()
 	configurationBefore, liveBefore := configuration, runtime.DeepCopyJSON(live)
 	configuration = runtime.DeepCopyJSON(configuration) // the outcome shares with it, and is defaced below
-	settled, changed := plan.SettleConfiguration(configuration, live, schema, s)
-	if changed == cmp.Equal(configuration, settled) {
-		t.Errorf("R4: changed is %v (-before +after):\n%s", changed, cmp.Diff(configuration, settled))
+	adjusted, changed := plan.AdjustConfiguration(configuration, live, schema, s)
+	if changed == cmp.Equal(configuration, adjusted) {
+		t.Errorf("R4: changed is %v (-before +after):\n%s", changed, cmp.Diff(configuration, adjusted))
 	}
-	if !changed && !isSameMap(configuration, settled) {
-		t.Error("R3: the configuration was copied though nothing is to be settled")
+	if !changed && !isSameMap(configuration, adjusted) {
+		t.Error("R3: the configuration was copied though nothing is to be adjusted")
 	}
-	if again, changed := plan.SettleConfiguration(settled, live, schema, s); changed {
-		t.Errorf("R4: settling twice changes something (-once +twice):\n%s", cmp.Diff(settled, again))
+	if again, changed := plan.AdjustConfiguration(adjusted, live, schema, s); changed {
+		t.Errorf("R4: adjusting twice changes something (-once +twice):\n%s", cmp.Diff(adjusted, again))
 	}
-	out := runtime.DeepCopyJSON(settled)
+	out := runtime.DeepCopyJSON(adjusted)
 	if diff := cmp.Diff([]any{configurationBefore, liveBefore}, []any{configuration, live}); diff != "" {
 		t.Errorf("R4: the configuration or the persisted object was modified:\n%s", diff)
 	}
-	defaceAll(settled)
+	defaceAll(adjusted)
 	if diff := cmp.Diff(liveBefore, live); diff != "" {
 		t.Errorf("R4: the outcome shares with the persisted object:\n%s", diff)
 	}
@@ -370,20 +370,20 @@ func isSameMap(a, b map[string]any) bool {
 	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
-// TestG4SettlingWithoutSchemaTakesObjectsApart (rules G4, R1): a version may have no structural schema.
-func TestG4SettlingWithoutSchemaTakesObjectsApart(t *testing.T) {
-	plan, _ := settledPlan(t, ".spec.foo", ".spec.tags")
+// TestG4AdjustingWithoutSchemaTakesObjectsApart (rules G4, R1): a version may have no structural schema.
+func TestG4AdjustingWithoutSchemaTakesObjectsApart(t *testing.T) {
+	plan, _ := adjustedPlan(t, ".spec.foo", ".spec.tags")
 	configuration := testyaml.Object(t, `spec: {foo: {deep: {a: 5}, new: 1}, tags: [a]}`)
 	live := testyaml.Object(t, `spec: {foo: {deep: {a: 1, b: 2}}, tags: [a, b]}`)
-	got := checkSettlement(t, plan, nil, configuration, live, scope.Everything)
+	got := checkAdjustment(t, plan, nil, configuration, live, scope.Everything)
 	if diff := cmp.Diff(testyaml.Object(t, `spec: {foo: {deep: {a: 1}}, tags: [a, b]}`), got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestR2SettlingNothingAllocatesNothing: the configuration itself comes back.
-func TestR2SettlingNothingAllocatesNothing(t *testing.T) {
-	plan, schema := settledPlan(t, ".spec.replicas", ".spec.foo.qux", ".spec.byKey[*].opt", ".spec.ports[*].host", ".spec.whole.x")
+// TestR2AdjustingNothingAllocatesNothing: the configuration itself comes back.
+func TestR2AdjustingNothingAllocatesNothing(t *testing.T) {
+	plan, schema := adjustedPlan(t, ".spec.replicas", ".spec.foo.qux", ".spec.byKey[*].opt", ".spec.ports[*].host", ".spec.whole.x")
 	const text = `spec: {image: a, replicas: 3, foo: {qux: 1, deep: {a: 1}}, byKey: {a: {opt: 1}}, ports: [{port: 1, host: h}], whole: {x: 1}}`
 	live := testyaml.Object(t, text)
 	for name, tc := range map[string]struct {
@@ -396,8 +396,8 @@ func TestR2SettlingNothingAllocatesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if n := testing.AllocsPerRun(100, func() {
-				settled, changed := tc.plan.SettleConfiguration(tc.configuration, live, schema, scope.Everything)
-				if changed || !isSameMap(settled, tc.configuration) {
+				adjusted, changed := tc.plan.AdjustConfiguration(tc.configuration, live, schema, scope.Everything)
+				if changed || !isSameMap(adjusted, tc.configuration) {
 					t.Fatal("not the configuration")
 				}
 			}); n != 0 {
@@ -407,9 +407,9 @@ func TestR2SettlingNothingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestG4SettlementOfRandomConfigurations proves that of what gates guard a settled configuration has what is persisted and
+// TestG4AdjustmentOfRandomConfigurations proves that of what gates guard an adjusted configuration has what is persisted and
 // nothing else, and that all around that is as it was sent.
-func TestG4SettlementOfRandomConfigurations(t *testing.T) {
+func TestG4AdjustmentOfRandomConfigurations(t *testing.T) {
 	schema := testyaml.Structural(t, fuzzSchemaYAML)
 	changes := 0
 	for _, data := range randomBytes(3000) {
@@ -421,12 +421,12 @@ func TestG4SettlementOfRandomConfigurations(t *testing.T) {
 		configuration, live := fuzzObjects(&source{data: data[third:]}, &source{data: data[2*third:]}, schema)
 		live, _ = saneValue(schema, "", live).(map[string]any) // what is persisted is valid
 		s := scope.Scope(int(data[0]) % 3)
-		settled := checkSettlement(t, Compile(gates, schema), schema, configuration, live, s)
-		changes += count(!cmp.Equal(configuration, settled))
-		checkSettledParts(t, gates, Write{Object: settled, Old: live, Applied: configuration, Schema: schema, Scope: s})
+		adjusted := checkAdjustment(t, Compile(gates, schema), schema, configuration, live, s)
+		changes += count(!cmp.Equal(configuration, adjusted))
+		checkAdjustedParts(t, gates, Write{Object: adjusted, Old: live, Applied: configuration, Schema: schema, Scope: s})
 		if t.Failed() {
-			t.Logf("gates: %s\nlive: %s\nconfiguration: %s\nsettled: %s\nscope: %v",
-				encodeJSON(gates), encodeJSON(live), encodeJSON(configuration), encodeJSON(settled), s)
+			t.Logf("gates: %s\nlive: %s\nconfiguration: %s\nadjusted: %s\nscope: %v",
+				encodeJSON(gates), encodeJSON(live), encodeJSON(configuration), encodeJSON(adjusted), s)
 			return
 		}
 	}
@@ -436,31 +436,31 @@ func TestG4SettlementOfRandomConfigurations(t *testing.T) {
 	}
 }
 
-// checkSettledParts compares what the configuration and the settled one, which is the object of the write, have where
+// checkAdjustedParts compares what the configuration and the adjusted one, which is the object of the write, have where
 // gates guard and all around that.
-func checkSettledParts(t *testing.T, gates *apiextensions.CustomResourceDefinitionFeatureGates, w Write) {
+func checkAdjustedParts(t *testing.T, gates *apiextensions.CustomResourceDefinitionFeatureGates, w Write) {
 	t.Helper()
 	guards := refGuards(gates)
-	sent, settled := runtime.DeepCopyJSON(w.Applied), runtime.DeepCopyJSON(w.Object)
+	sent, adjusted := runtime.DeepCopyJSON(w.Applied), runtime.DeepCopyJSON(w.Object)
 	for _, guard := range guards {
 		if refIsEnabled(guard.gate) || refIsBelowDisabled(guard, guards) || !refIsInScope(guard, w.Scope) {
 			continue
 		}
 		parent, name := guard.path[:len(guard.path)-1], guard.path[len(guard.path)-1].Name
-		for _, place := range refPlaces(parent, w) {
-			value, isNamed := refAt(w.Object, place.address)[name]
-			if isNamed && value == nil && place.old[name] != nil {
+		for _, position := range refPositions(parent, w) {
+			value, isNamed := refAt(w.Object, position.address)[name]
+			if isNamed && value == nil && position.old[name] != nil {
 				t.Errorf("G4: %s: a null is left", guard.text)
 			}
-			if isNamed && !isContained(value, place.old[name]) {
-				t.Errorf("G4: %s: %v is no part of the persisted %v", guard.text, value, place.old[name])
+			if isNamed && !isContained(value, position.old[name]) {
+				t.Errorf("G4: %s: %v is no part of the persisted %v", guard.text, value, position.old[name])
 			}
-			delete(refAt(settled, place.address), name)
-			delete(refAt(sent, place.address), name)
+			delete(refAt(adjusted, position.address), name)
+			delete(refAt(sent, position.address), name)
 		}
 	}
-	if diff := cmp.Diff(sent, settled); diff != "" {
-		t.Errorf("G4: something around the disabled fields was changed (-sent +settled):\n%s", diff)
+	if diff := cmp.Diff(sent, adjusted); diff != "" {
+		t.Errorf("G4: something around the disabled fields was changed (-sent +adjusted):\n%s", diff)
 	}
 }
 
@@ -496,8 +496,8 @@ func TestG4WhatIsPersistedIsAppliedAgainAsItIs(t *testing.T) {
 		persisted, _ := saneValue(schema, "", fuzzObject(&source{data: data[half:]}, schema)).(map[string]any)
 		configuration, _ := partOf(&source{data: data}, schema, persisted).(map[string]any)
 		plan := Compile(gates, schema)
-		if settled := checkSettlement(t, plan, schema, configuration, persisted, scope.Everything); !cmp.Equal(configuration, settled) {
-			t.Errorf("G4: (-sent +settled):\n%s", cmp.Diff(configuration, settled))
+		if adjusted := checkAdjustment(t, plan, schema, configuration, persisted, scope.Everything); !cmp.Equal(configuration, adjusted) {
+			t.Errorf("G4: (-sent +adjusted):\n%s", cmp.Diff(configuration, adjusted))
 		}
 		w := Write{Object: runtime.DeepCopyJSON(persisted), Old: persisted, Applied: configuration, Schema: schema}
 		if result := plan.Evaluate(w); result != nil {

@@ -21,7 +21,7 @@ type Write struct {
 	// Old is the persisted object, nil on create. It is never modified (rule R4).
 	Old map[string]any
 	// Applied is the configuration of a server-side apply request as its manager sent it, else nil. Field management
-	// applied what SettleConfiguration made of it, so that only Applied says which disabled fields the manager named.
+	// applied what AdjustConfiguration made of it, so that only Applied says which disabled fields the manager named.
 	Applied map[string]any
 	// Schema is the structural schema of the version of Applied. It says which objects and lists are applied as a whole.
 	Schema *structuralschema.Structural
@@ -58,7 +58,7 @@ type evaluation struct {
 	changes   int // that were made to the object
 }
 
-// fields walks the fields of an object. old and applied are the objects at the same place, nil if there are none: a
+// fields walks the fields of an object. old and applied are the objects at the same position, nil if there are none: a
 // new object has no persisted fields (rule G5).
 func (e *evaluation) fields(n *node, obj, old, applied map[string]any) {
 	if len(n.fields) <= len(obj)+len(old)+len(applied) {

@@ -279,7 +279,7 @@ func TestEvaluate(t *testing.T) {
 			warnings: []string{`.spec.foo.qux: not updated: feature gate "Qux" is disabled`},
 		},
 
-		// Server-side apply: the object is what field management made of the settled configuration.
+		// Server-side apply: the object is what field management made of the adjusted configuration.
 		{
 			name: "G4, G10: an applied value that is the persisted one is no attempt to change it",
 			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {replicas: 3}`,
@@ -450,7 +450,7 @@ func TestEvaluate(t *testing.T) {
 			if diff := cmp.Diff(untouched, old); diff != "" {
 				t.Errorf("R4: old was modified:\n%s", diff)
 			}
-			if again := plan.Evaluate(write); again.Asked() != nil {
+			if again := plan.Evaluate(write); again.Requested() != nil {
 				t.Errorf("R4: not idempotent:\n%s", cmp.Diff(want, obj))
 			}
 		})

@@ -35,7 +35,7 @@ func reference(gates *apiextensions.CustomResourceDefinitionFeatureGates, reques
 	}
 	result := runtime.DeepCopyJSON(request.Object)
 	effects := make([]string, len(guards))
-	// Whether a deprecated field was used is judged once all disabled ones are settled.
+	// Whether a deprecated field was used is judged once all disabled ones are adjusted.
 	for _, enabled := range []bool{false, true} {
 		for i, guard := range guards {
 			if refIsEnabled(guard.gate) == enabled && !refIsBelowDisabled(guard, guards) && refIsInScope(guard, request.Scope) {
@@ -124,14 +124,14 @@ func refWarning(gates *apiextensions.CustomResourceDefinitionFeatureGates, guard
 	return fmt.Sprintf(`%s: %s: feature gate "%s" is disabled`, guard.text, effect, name)
 }
 
-// refPlace is an object that may hold the guarded field: where it stands in the request, and its counterparts in old
+// refPosition is an object that may hold the guarded field: where it stands in the request, and its counterparts in old
 // and in what was applied, nil if there are none.
-type refPlace struct {
+type refPosition struct {
 	address      []any // names and indexes
 	old, applied map[string]any
 }
 
-// refApply settles one guard in result and returns the strongest effect that it had in the request.
+// refApply adjusts one guard in result and returns the strongest effect that it had in the request.
 func refApply(guard refGuard, request Write, result map[string]any) string {
 	removedWith := ""
 	if !refIsEnabled(guard.gate) {
@@ -139,15 +139,15 @@ func refApply(guard refGuard, request Write, result map[string]any) string {
 	}
 	parent, name := guard.path[:len(guard.path)-1], guard.path[len(guard.path)-1].Name
 	effects := map[string]bool{}
-	for _, place := range refPlaces(parent, request) {
-		asked, target := refAt(request.Object, place.address), refAt(result, place.address)
+	for _, position := range refPositions(parent, request) {
+		requested, target := refAt(request.Object, position.address), refAt(result, position.address)
 		if refIsEnabled(guard.gate) {
-			effects[refDeprecated(guard, asked[name], target[name], place.old[name])] = true
+			effects[refDeprecated(guard, requested[name], target[name], position.old[name])] = true
 			continue
 		}
-		effects[refEffect(guard, name, place, asked, request.Schema)] = true
+		effects[refEffect(guard, name, position, requested, request.Schema)] = true
 		delete(target, name)
-		if value, present := place.old[name]; present {
+		if value, present := position.old[name]; present {
 			target[name] = runtime.DeepCopyJSONValue(value) // exactly as persisted, be it null
 		}
 	}
@@ -163,17 +163,17 @@ func refApply(guard refGuard, request Write, result map[string]any) string {
 }
 
 // refDeprecated is rule G10 for one place of an enabled field: the client changed it, and it is changed.
-func refDeprecated(guard refGuard, asked, value, old any) string {
-	if guard.gate.PreRelease == "deprecated" && value != nil && !refEqual(value, old) && !refEqual(asked, old) {
+func refDeprecated(guard refGuard, requested, value, old any) string {
+	if guard.gate.PreRelease == "deprecated" && value != nil && !refEqual(value, old) && !refEqual(requested, old) {
 		return "deprecated"
 	}
 	return ""
 }
 
 // refEffect is rule G10 for one place of a disabled field.
-func refEffect(guard refGuard, name string, place refPlace, parent map[string]any, schema *structuralschema.Structural) string {
-	value, old := parent[name], place.old[name]
-	applied, isApplied := place.applied[name]
+func refEffect(guard refGuard, name string, position refPosition, parent map[string]any, schema *structuralschema.Structural) string {
+	value, old := parent[name], position.old[name]
+	applied, isApplied := position.applied[name]
 	switch {
 	case old != nil:
 		asksForMore := isApplied && !refEqual(applied, old) && !refIsPart(refSchema(schema, guard.path), applied, old)
@@ -399,8 +399,8 @@ type refTrio struct {
 	value, old, applied any
 }
 
-// refPlaces follows the path to the parent of a field.
-func refPlaces(parent fieldpath.Path, request Write) []refPlace {
+// refPositions follows the path to the parent of a field.
+func refPositions(parent fieldpath.Path, request Write) []refPosition {
 	trios := []refTrio{{value: request.Object, old: request.Old, applied: request.Applied}}
 	for i, step := range parent {
 		var next []refTrio
@@ -409,15 +409,15 @@ func refPlaces(parent fieldpath.Path, request Write) []refPlace {
 		}
 		trios = next
 	}
-	var places []refPlace
+	var positions []refPosition
 	for _, trio := range trios {
 		if _, ok := trio.value.(map[string]any); ok {
 			old, _ := trio.old.(map[string]any)
 			applied, _ := trio.applied.(map[string]any)
-			places = append(places, refPlace{trio.address, old, applied})
+			positions = append(positions, refPosition{trio.address, old, applied})
 		}
 	}
-	return places
+	return positions
 }
 
 // follow takes one step. What is neither an object nor a list of the expected kind leads nowhere (R1).

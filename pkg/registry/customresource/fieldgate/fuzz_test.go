@@ -243,8 +243,8 @@ func checkEvaluation(t *testing.T, gates *apiextensions.CustomResourceDefinition
 	result := evaluate(plan, w)
 	warnings := result.Warnings()
 	changed := !cmp.Equal(request.Object, w.Object)
-	if asked := result.Asked(); changed != (asked != nil) || (changed && !cmp.Equal(request.Object, asked)) {
-		fail("G7: Asked is not the object before it was changed", cmp.Diff(request.Object, asked))
+	if requested := result.Requested(); changed != (requested != nil) || (changed && !cmp.Equal(request.Object, requested)) {
+		fail("G7: Requested is not the object before it was changed", cmp.Diff(request.Object, requested))
 	}
 
 	if !wild {
@@ -282,7 +282,7 @@ func diffSecond(plan *Plan, w Write) string {
 			return warning
 		}
 	}
-	if result.Asked() != nil {
+	if result.Requested() != nil {
 		return "changed"
 	}
 	return cmp.Diff(w.Object, again.Object)
@@ -425,14 +425,14 @@ func fuzzWrite(objectBytes, oldBytes *source, plan *Plan, schema *structuralsche
 	return w
 }
 
-// fuzzMerge returns what field management makes of the settled configuration where it prunes nothing.
+// fuzzMerge returns what field management makes of the adjusted configuration where it prunes nothing.
 func fuzzMerge(w Write, plan *Plan) map[string]any {
 	old := w.Old
 	if old == nil {
 		old = map[string]any{}
 	}
-	settled, _ := plan.SettleConfiguration(w.Applied, old, w.Schema, w.Scope)
-	merged, _ := refMerge(w.Schema, "", runtime.DeepCopyJSON(old), runtime.DeepCopyJSON(settled)).(map[string]any)
+	adjusted, _ := plan.AdjustConfiguration(w.Applied, old, w.Schema, w.Scope)
+	merged, _ := refMerge(w.Schema, "", runtime.DeepCopyJSON(old), runtime.DeepCopyJSON(adjusted)).(map[string]any)
 	return merged
 }
 

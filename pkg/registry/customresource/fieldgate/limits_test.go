@@ -229,7 +229,7 @@ func TestLongListMaps(t *testing.T) {
 	}
 }
 
-// TestLongConfigurations settles configurations with lists of every kind, where a field of the items is disabled and where
+// TestLongConfigurations adjusts configurations with lists of every kind, where a field of the items is disabled and where
 // the list itself is (rules G4, R3).
 func TestLongConfigurations(t *testing.T) {
 	schema := testyaml.Structural(t, limitsSchemaYAML)
@@ -243,7 +243,7 @@ func TestLongConfigurations(t *testing.T) {
 					if path == ".spec.tags" {
 						configuration, live = tagsOf(configuration), tagsOf(live)
 					}
-					costs[n] = costOf(func() { plan.SettleConfiguration(configuration, live, schema, scope.Everything) })
+					costs[n] = costOf(func() { plan.AdjustConfiguration(configuration, live, schema, scope.Everything) })
 				}
 				assertLinear(t, costs[5_000], costs[50_000])
 			})

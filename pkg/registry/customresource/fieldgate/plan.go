@@ -35,12 +35,12 @@ func (g *guard) parsed() fieldpath.Path {
 	return path
 }
 
-// node stands for a place in the schema. A server holds many of them, and few have elements.
+// node stands for a position in the schema. A server holds many of them, and few have elements.
 type node struct {
-	guard    int       // of the field at this place, as an index into Plan.guards; noGuard if there is none
+	guard    int       // of the field at this position, as an index into Plan.guards; noGuard if there is none
 	fields   []child   // by name
 	elements *elements // nil where the value is neither a map nor a list that gates look into
-	// atomic reports whether the object at this place is applied as a whole: it, or an object around it, is of
+	// atomic reports whether the object at this position is applied as a whole: it, or an object around it, is of
 	// x-kubernetes-map-type: atomic.
 	atomic bool
 }
@@ -70,8 +70,8 @@ func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *
 	}
 	p := &Plan{root: node{guard: noGuard}, gates: gates}
 	for _, d := range p.declare() {
-		if place := p.root.grow(d.path, schema); place.guard == noGuard {
-			place.guard = d.gate
+		if n := p.root.grow(d.path, schema); n.guard == noGuard {
+			n.guard = d.gate
 		}
 	}
 	if !p.prune(&p.root) {

@@ -99,7 +99,7 @@ func compareSteps(a, b fieldpath.Step) int {
 	}
 }
 
-// below yields those of the declarations that lead on from the place at a depth that they share, by their next step.
+// below yields those of the declarations that lead on from the position at a depth that they share, by their next step.
 func below(declared []declaration, depth int) iter.Seq2[fieldpath.Step, []declaration] {
 	return func(yield func(fieldpath.Step, []declaration) bool) {
 		start := 0
@@ -123,8 +123,8 @@ type publisher struct {
 	gates *apiextensions.CustomResourceDefinitionFeatureGates
 }
 
-// publish marks what is declared at the place of schema, which is that many steps deep, and below. above is the effective
-// state of the fields around it. A place that the schema does not have ends the walk, so that it is never deeper than the
+// publish marks what is declared at the position of schema, which is that many steps deep, and below. above is the effective
+// state of the fields around it. A position that the schema does not have ends the walk, so that it is never deeper than the
 // schema.
 func (p publisher) publish(declared []declaration, depth int, schema *spec.Schema, above bool) {
 	if schema.Ref.String() != "" { // readers ignore what stands beside a reference

@@ -124,9 +124,9 @@ func (r *Result) Dropped() bool {
 	return false
 }
 
-// ForgiveDrops forgets drops that do not happen in another evaluation by the same plan: that of what the client really
-// sent.
-func (r *Result) ForgiveDrops(sent *Result) {
+// RetainDropsOf removes from the result the drops that are not in sent, the result of an evaluation of what the client
+// sent by the same plan.
+func (r *Result) RetainDropsOf(sent *Result) {
 	for i, what := range r.effects {
 		if sent == nil || sent.effects[i]&dropped == 0 {
 			r.effects[i] = what &^ dropped

@@ -39,7 +39,7 @@ func gatedUnion() (*structuralschema.Structural, *apiextensions.CustomResourceDe
 
 // TestU9AUnionMayMoveOffADisabledMember (rules G2, U9) in every place that a union may be in.
 func TestU9AUnionMayMoveOffADisabledMember(t *testing.T) {
-	places := map[string]func(any) map[string]any{
+	positions := map[string]func(any) map[string]any{
 		"struct": func(v any) map[string]any { return map[string]any{"struct": v} },
 		"list":   func(v any) map[string]any { return map[string]any{"list": []any{v}} },
 		"map":    func(v any) map[string]any { return map[string]any{"map": map[string]any{"key": v}} },
@@ -57,8 +57,8 @@ func TestU9AUnionMayMoveOffADisabledMember(t *testing.T) {
 		"not persisted, selected: dropped": {`{name: a, type: Git}`, `{name: a, type: S3, s3: y}`, `{name: a, type: S3}`, []string{"dropped"}},
 		"a discriminator of another type":  {`{name: a, type: S3, s3: x}`, `{name: a, type: 5}`, `{name: a, type: 5}`, nil},
 	} {
-		for place, in := range places {
-			t.Run(name+" in "+place, func(t *testing.T) {
+		for position, in := range positions {
+			t.Run(name+" in "+position, func(t *testing.T) {
 				schema, gates := gatedUnion()
 				plan := Compile(gates, schema)
 				plan.LearnUnions(schema)
@@ -70,7 +70,7 @@ func TestU9AUnionMayMoveOffADisabledMember(t *testing.T) {
 				if warnings := Warnings(result.Outcomes()); len(warnings) != len(tc.warnings) {
 					t.Errorf("warnings %q, want %q", warnings, tc.warnings)
 				}
-				if again := plan.Evaluate(Write{Object: got, Old: old}); again.Asked() != nil {
+				if again := plan.Evaluate(Write{Object: got, Old: old}); again.Requested() != nil {
 					t.Error("R4: the second time it changes something")
 				}
 			})

@@ -32,8 +32,8 @@ type Write struct {
 type Objects struct {
 	// Old is the persisted object, nil on create.
 	Old map[string]any
-	// Asked is the object as field management saw it.
-	Asked map[string]any
+	// Requested is the object that the request would persist if there were no gates and no unions. Field management saw it.
+	Requested map[string]any
 	// Final is the object that will be persisted.
 	Final map[string]any
 }
@@ -42,11 +42,11 @@ type Objects struct {
 type Applier struct {
 	// Manager and Subresource are those of the applier's entry.
 	Manager, Subresource string
-	// Configuration is what the manager sent, Settled what field management applied in its place.
-	Configuration, Settled map[string]any
-	// Guarded is the root of the object for following the paths of disabled fields, or nil in a version in which nobody
-	// knows them.
-	Guarded *fieldgate.Place
+	// Configuration is what the manager sent, Adjusted what field management applied instead.
+	Configuration, Adjusted map[string]any
+	// DisabledFields is the cursor over the disabled fields at the root of the object, or nil if the paths of the gates do
+	// not apply in the version of the configuration.
+	DisabledFields *fieldgate.Cursor
 }
 
 // Correct returns the entries as they should be, in the order in which field management stores them, or nil if there are

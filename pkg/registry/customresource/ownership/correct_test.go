@@ -33,21 +33,21 @@ properties:
 
 // updatesThatWereChanged are the cases of TestG7UpdatesKeepOwners.
 var updatesThatWereChanged = []struct {
-	name              string
-	old, asked, final string
-	before, after     entries
-	want              entries
+	name                  string
+	old, requested, final string
+	before, after         entries
+	want                  entries
 }{
 	{
 		name: "G7.1, G7.2: a changed field that is kept stays with its owner",
-		old:  `spec: {image: a, replicas: 3}`, asked: `spec: {image: b, replicas: 5}`, final: `spec: {image: b, replicas: 3}`,
+		old:  `spec: {image: a, replicas: 3}`, requested: `spec: {image: b, replicas: 5}`, final: `spec: {image: b, replicas: 3}`,
 		before: entries{`alice Update v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		after:  entries{`bob Update v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		want:   entries{`alice Update v1: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:image: {}}}`},
 	},
 	{
 		name: "G7.2: a kept field that a PUT left out has all of its owners again",
-		old:  `spec: {image: a, replicas: 3}`, asked: `spec: {image: b}`, final: `spec: {image: b, replicas: 3}`,
+		old:  `spec: {image: a, replicas: 3}`, requested: `spec: {image: b}`, final: `spec: {image: b, replicas: 3}`,
 		before: entries{`alice Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`, `carol Apply v1: {f:spec: {f:replicas: {}}}`},
 		after:  entries{`bob Update v1: {f:spec: {f:image: {}}}`},
 		want: entries{
@@ -56,47 +56,47 @@ var updatesThatWereChanged = []struct {
 	},
 	{
 		name: "G7.1: a dropped field has no owner",
-		old:  `spec: {image: a}`, asked: `spec: {image: b, replicas: 5}`, final: `spec: {image: b}`,
+		old:  `spec: {image: a}`, requested: `spec: {image: b, replicas: 5}`, final: `spec: {image: b}`,
 		before: entries{`alice Update v1: {f:spec: {f:image: {}}}`},
 		after:  entries{`bob Update v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		want:   entries{`bob Update v1: {f:spec: {f:image: {}}}`},
 	},
 	{
-		name:  "G7.1: nor where the object is created",
-		asked: `spec: {image: b, replicas: 5, foo: {qux: 1}}`, final: `spec: {image: b, foo: {}}`,
+		name:      "G7.1: nor where the object is created",
+		requested: `spec: {image: b, replicas: 5, foo: {qux: 1}}`, final: `spec: {image: b, foo: {}}`,
 		after: entries{`bob Update v1: {f:spec: {.: {}, f:image: {}, f:replicas: {}, f:foo: {.: {}, f:qux: {}}}}`},
 		want:  entries{`bob Update v1: {f:spec: {.: {}, f:image: {}, f:foo: {}}}`},
 	},
 	{
-		name:  "G3, G7: who wrote an object that a drop emptied owns it",
-		asked: `spec: {foo: {qux: 1}, pools: {x: {size: 1}}}`, final: `spec: {foo: {}, pools: {x: {}}}`,
+		name:      "G3, G7: who wrote an object that a drop emptied owns it",
+		requested: `spec: {foo: {qux: 1}, pools: {x: {size: 1}}}`, final: `spec: {foo: {}, pools: {x: {}}}`,
 		after: entries{`bob Apply v1: {f:spec: {f:foo: {f:qux: {}}, f:pools: {f:x: {f:size: {}}}}}`},
 		want:  entries{`bob Apply v1: {f:spec: {f:foo: {}, f:pools: {f:x: {}}}}`},
 	},
 	{
 		name: "G7: an object that was empty before has the owners that it had",
-		old:  `spec: {foo: {}}`, asked: `spec: {foo: {qux: 1}}`, final: `spec: {foo: {}}`,
+		old:  `spec: {foo: {}}`, requested: `spec: {foo: {qux: 1}}`, final: `spec: {foo: {}}`,
 		before: entries{`alice Update v1: {f:spec: {f:foo: {}}}`},
 		after:  entries{`alice Update v1: {f:spec: {f:foo: {}}}`, `bob Update v1: {f:spec: {f:foo: {f:qux: {}}}}`},
 		want:   entries{`alice Update v1: {f:spec: {f:foo: {}}}`},
 	},
 	{
 		name: "G7: a request that changes nothing but disabled fields leaves no entry",
-		old:  `spec: {replicas: 3}`, asked: `spec: {replicas: 5}`, final: `spec: {replicas: 3}`,
+		old:  `spec: {replicas: 3}`, requested: `spec: {replicas: 5}`, final: `spec: {replicas: 3}`,
 		before: entries{`alice Update v1: {f:spec: {f:replicas: {}}}`},
 		after:  entries{`bob Update v1: {f:spec: {f:replicas: {}}}`},
 		want:   entries{`alice Update v1: {f:spec: {f:replicas: {}}}`},
 	},
 	{
 		name: "G7.4: what goes with its ancestor leaves no owner",
-		old:  `spec: {image: a, foo: {baz: 1, qux: 2}}`, asked: `spec: {image: a, foo: {qux: 2}}`, final: `spec: {image: a}`,
+		old:  `spec: {image: a, foo: {baz: 1, qux: 2}}`, requested: `spec: {image: a, foo: {qux: 2}}`, final: `spec: {image: a}`,
 		before: entries{`alice Update v1: {f:spec: {f:image: {}, f:foo: {.: {}, f:baz: {}, f:qux: {}}}}`},
 		after:  entries{`alice Update v1: {f:spec: {f:image: {}, f:foo: {.: {}, f:qux: {}}}}`},
 		want:   entries{`alice Update v1: {f:spec: {f:image: {}}}`},
 	},
 	{
 		name: "U8: a member that normalization cleared leaves no owner, and the discriminator is the writer's",
-		old:  `spec: {source: {type: Git, git: {url: u, ref: r}}}`, asked: `spec: {source: {type: S3, git: {url: u, ref: r}, s3: {bucket: b}}}`,
+		old:  `spec: {source: {type: Git, git: {url: u, ref: r}}}`, requested: `spec: {source: {type: S3, git: {url: u, ref: r}, s3: {bucket: b}}}`,
 		final:  `spec: {source: {type: S3, s3: {bucket: b}}}`,
 		before: entries{`alice Update v1: {f:spec: {f:source: {f:type: {}, f:git: {.: {}, f:url: {}, f:ref: {}}}}}`},
 		after: entries{
@@ -107,14 +107,14 @@ var updatesThatWereChanged = []struct {
 	},
 	{
 		name: "U8: a member that the writer wrote and normalization cleared",
-		old:  `spec: {type: Git, git: {}}`, asked: `spec: {type: S3, git: {url: u}, s3: {}}`, final: `spec: {type: S3, s3: {}}`,
+		old:  `spec: {type: Git, git: {}}`, requested: `spec: {type: S3, git: {url: u}, s3: {}}`, final: `spec: {type: S3, s3: {}}`,
 		before: entries{`alice Update v1: {f:spec: {f:type: {}, f:git: {}}}`},
 		after:  entries{`alice Update v1: {f:spec: {f:git: {}}}`, `bob Update v1: {f:spec: {f:type: {}, f:git: {f:url: {}}, f:s3: {}}}`},
 		want:   entries{`bob Update v1: {f:spec: {f:type: {}, f:s3: {}}}`},
 	},
 	{
 		name: "G5, G7: fields of items follow the keys of the items, in any order",
-		old:  `spec: {items: [{name: a, size: 1}, {name: b, size: 2}]}`, asked: `spec: {items: [{name: b, size: 9}, {name: c, size: 3}, {name: a, size: 1}]}`,
+		old:  `spec: {items: [{name: a, size: 1}, {name: b, size: 2}]}`, requested: `spec: {items: [{name: b, size: 9}, {name: c, size: 3}, {name: a, size: 1}]}`,
 		final:  `spec: {items: [{name: b, size: 2}, {name: c}, {name: a, size: 1}]}`,
 		before: entries{`alice Update v1: {f:spec: {f:items: {'k:{"name":"a"}': {.: {}, f:name: {}, f:size: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:size: {}}}}}`},
 		after: entries{
@@ -128,7 +128,7 @@ var updatesThatWereChanged = []struct {
 	},
 	{
 		name: "G5, G7: items of two keys, one of them a number",
-		old:  `spec: {ports: [{port: 80, protocol: TCP, host: h}]}`, asked: `spec: {ports: [{port: 81, protocol: TCP, host: i}, {port: 80.0, protocol: TCP, host: i}]}`,
+		old:  `spec: {ports: [{port: 80, protocol: TCP, host: h}]}`, requested: `spec: {ports: [{port: 81, protocol: TCP, host: i}, {port: 80.0, protocol: TCP, host: i}]}`,
 		final:  `spec: {ports: [{port: 81, protocol: TCP}, {port: 80.0, protocol: TCP, host: h}]}`,
 		before: entries{`alice Update v1: {f:spec: {f:ports: {'k:{"port":80,"protocol":"TCP"}': {.: {}, f:host: {}, f:port: {}, f:protocol: {}}}}}`},
 		after: entries{
@@ -142,14 +142,14 @@ var updatesThatWereChanged = []struct {
 	},
 	{
 		name: "G7: items of a set that is kept",
-		old:  `spec: {tags: [a, b]}`, asked: `spec: {tags: [b, c]}`, final: `spec: {tags: [a, b]}`,
+		old:  `spec: {tags: [a, b]}`, requested: `spec: {tags: [b, c]}`, final: `spec: {tags: [a, b]}`,
 		before: entries{`alice Apply v1: {f:spec: {f:tags: {'v:"a"': {}, 'v:"b"': {}}}}`},
 		after:  entries{`alice Apply v1: {f:spec: {f:tags: {'v:"b"': {}}}}`, `bob Update v1: {f:spec: {f:tags: {'v:"c"': {}}}}`},
 		want:   entries{`alice Apply v1: {f:spec: {f:tags: {'v:"a"': {}, 'v:"b"': {}}}}`},
 	},
 	{
 		name: "G7: a map of which some values are kept, some dropped and some removed",
-		old:  `spec: {pools: {x: {size: 1}, gone: {size: 2}}}`, asked: `spec: {pools: {x: {size: 5}, new: {size: 5}}}`,
+		old:  `spec: {pools: {x: {size: 1}, gone: {size: 2}}}`, requested: `spec: {pools: {x: {size: 5}, new: {size: 5}}}`,
 		final:  `spec: {pools: {x: {size: 1}, new: {}}}`,
 		before: entries{`alice Update v1: {f:spec: {f:pools: {.: {}, f:x: {.: {}, f:size: {}}, f:gone: {.: {}, f:size: {}}}}}`},
 		after: entries{
@@ -163,19 +163,19 @@ var updatesThatWereChanged = []struct {
 	},
 	{
 		name: "G7: an atomic list that is kept",
-		old:  `spec: {args: [a]}`, asked: `spec: {args: [a, b]}`, final: `spec: {args: [a]}`,
+		old:  `spec: {args: [a]}`, requested: `spec: {args: [a, b]}`, final: `spec: {args: [a]}`,
 		before: entries{`alice Update v1: {f:spec: {f:args: {}}}`}, after: entries{`bob Update v1: {f:spec: {f:args: {}}}`},
 		want: entries{`alice Update v1: {f:spec: {f:args: {}}}`},
 	},
 	{
 		name: "G7: an atomic object of which another part was changed is the writer's",
-		old:  `spec: {whole: {x: 1, z: 1}}`, asked: `spec: {whole: {x: 2, z: 2}}`, final: `spec: {whole: {x: 1, z: 2}}`,
+		old:  `spec: {whole: {x: 1, z: 1}}`, requested: `spec: {whole: {x: 2, z: 2}}`, final: `spec: {whole: {x: 1, z: 2}}`,
 		before: entries{`alice Update v1: {f:spec: {f:whole: {}}}`}, after: entries{`bob Update v1: {f:spec: {f:whole: {}}}`},
 		want: entries{`bob Update v1: {f:spec: {f:whole: {}}}`},
 	},
 	{
 		name: "G7: metadata and all else that nothing changed is as field management says",
-		old:  `{metadata: {labels: {a: b}}, spec: {replicas: 3}}`, asked: `{metadata: {labels: {a: c}}, spec: {replicas: 5}}`,
+		old:  `{metadata: {labels: {a: b}}, spec: {replicas: 3}}`, requested: `{metadata: {labels: {a: c}}, spec: {replicas: 5}}`,
 		final:  `{metadata: {labels: {a: c}}, spec: {replicas: 3}}`,
 		before: entries{`alice Update v1: {f:metadata: {f:labels: {f:a: {}}}, f:spec: {f:replicas: {}}}`},
 		after:  entries{`bob Update v1: {f:metadata: {f:labels: {f:a: {}}}, f:spec: {f:replicas: {}}}`},
@@ -183,21 +183,21 @@ var updatesThatWereChanged = []struct {
 	},
 	{
 		name: "R1: what names nothing that any object has is left alone",
-		old:  `spec: {replicas: 3}`, asked: `spec: {replicas: 5}`, final: `spec: {replicas: 3}`,
+		old:  `spec: {replicas: 3}`, requested: `spec: {replicas: 5}`, final: `spec: {replicas: 3}`,
 		before: entries{`alice Update v1: {f:spec: {f:replicas: {}, f:list: {'k:{"n":null}': {}, 'v:{"x":1}': {}, 'i:-1': {}, 'i:9': {}}, f:x: {f:z: {}}}}`},
 		after:  entries{`alice Update v1: {f:spec: {f:list: {'k:{"n":null}': {}, 'v:{"x":1}': {}, 'i:-1': {}, 'i:9': {}}, f:x: {f:z: {}}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
 		want:   entries{`alice Update v1: {f:spec: {f:replicas: {}, f:list: {'k:{"n":null}': {}, 'v:{"x":1}': {}, 'i:-1': {}, 'i:9': {}}, f:x: {f:z: {}}}}`},
 	},
 	{
 		name: "G7: entries of other subresources are other entries",
-		old:  `spec: {replicas: 3}`, asked: `spec: {replicas: 5}`, final: `spec: {replicas: 3}`,
+		old:  `spec: {replicas: 3}`, requested: `spec: {replicas: 5}`, final: `spec: {replicas: 3}`,
 		before: entries{`hpa Update v1 scale: {f:spec: {f:replicas: {}}}`},
 		after:  entries{`hpa Update v1: {f:spec: {f:replicas: {}}}`},
 		want:   entries{`hpa Update v1 scale: {f:spec: {f:replicas: {}}}`},
 	},
 	{
 		name: "U8: with conversion None entries of other versions are corrected like those of the request's",
-		old:  `spec: {replicas: 3, foo: {qux: 1}}`, asked: `spec: {replicas: 5, foo: {qux: 1}}`, final: `spec: {replicas: 3}`,
+		old:  `spec: {replicas: 3, foo: {qux: 1}}`, requested: `spec: {replicas: 5, foo: {qux: 1}}`, final: `spec: {replicas: 3}`,
 		before: entries{`alice Update v1beta1: {f:spec: {f:replicas: {}, f:foo: {f:qux: {}}}}`},
 		after:  entries{`alice Update v1beta1: {f:spec: {f:foo: {f:qux: {}}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
 		want:   entries{`alice Update v1beta1: {f:spec: {f:replicas: {}}}`},
@@ -208,7 +208,7 @@ var updatesThatWereChanged = []struct {
 func TestG7UpdatesKeepOwners(t *testing.T) {
 	for _, tc := range updatesThatWereChanged {
 		t.Run(tc.name, func(t *testing.T) {
-			objects := &Objects{Old: testyaml.Object(t, tc.old), Asked: testyaml.Object(t, tc.asked), Final: testyaml.Object(t, tc.final)}
+			objects := &Objects{Old: testyaml.Object(t, tc.old), Requested: testyaml.Object(t, tc.requested), Final: testyaml.Object(t, tc.final)}
 			got, err := Correct(Write{
 				Before: tc.before.parse(t), After: tc.after.parse(t), Objects: inAllVersions(objects), SameFields: sameFields,
 			})
@@ -222,71 +222,71 @@ func TestG7UpdatesKeepOwners(t *testing.T) {
 	}
 }
 
-// appliesThatWereSettled are the cases of TestG7AppliersKeepLapseAndShare.
-var appliesThatWereSettled = []struct {
-	name          string
-	paths         []string
-	old           string
-	sent, settled string
-	asked         string // what field management made of the settled configuration
-	final         string // empty: as asked
-	before, after entries
-	want          entries
+// appliesThatWereAdjusted are the cases of TestG7AppliersKeepLapseAndShare.
+var appliesThatWereAdjusted = []struct {
+	name           string
+	paths          []string
+	old            string
+	sent, adjusted string
+	requested      string // what field management made of the adjusted configuration
+	final          string // empty: as requested
+	before, after  entries
+	want           entries
 }{
 	{
 		name: "G7.1: who names the persisted value shares it", paths: []string{".spec.replicas"},
-		old: `spec: {replicas: 3}`, sent: `spec: {replicas: 3}`, settled: `spec: {replicas: 3}`, asked: `spec: {replicas: 3}`,
+		old: `spec: {replicas: 3}`, sent: `spec: {replicas: 3}`, adjusted: `spec: {replicas: 3}`, requested: `spec: {replicas: 3}`,
 		before: entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`},
 		after:  entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:replicas: {}}}`},
 		want:   entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:replicas: {}}}`},
 	},
 	{
 		name: "G7.1: who names another value does not become owner", paths: []string{".spec.replicas"},
-		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: b, replicas: 5}`, settled: `spec: {image: b, replicas: 3}`,
-		asked:  `spec: {image: b, replicas: 3}`,
-		before: entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`},
-		after:  entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
-		want:   entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:image: {}}}`},
+		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: b, replicas: 5}`, adjusted: `spec: {image: b, replicas: 3}`,
+		requested: `spec: {image: b, replicas: 3}`,
+		before:    entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`},
+		after:     entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
+		want:      entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:image: {}}}`},
 	},
 	{
 		name: "G7.2: an owner that names another value owns it still", paths: []string{".spec.replicas"},
-		old: `spec: {replicas: 3}`, sent: `spec: {replicas: 5}`, settled: `spec: {replicas: 3}`, asked: `spec: {replicas: 3}`,
+		old: `spec: {replicas: 3}`, sent: `spec: {replicas: 5}`, adjusted: `spec: {replicas: 3}`, requested: `spec: {replicas: 3}`,
 		before: entries{`bob Apply v1: {f:spec: {f:replicas: {}}}`},
 		after:  entries{`bob Apply v1: {f:spec: {f:replicas: {}}}`},
 		want:   entries{`bob Apply v1: {f:spec: {f:replicas: {}}}`},
 	},
 	{
 		name: "G7.2: an owner that leaves it out owns it no more", paths: []string{".spec.replicas"},
-		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a}`, settled: `spec: {image: a}`,
-		asked: `spec: {image: a}`, final: `spec: {image: a, replicas: 3}`,
+		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a}`, adjusted: `spec: {image: a}`,
+		requested: `spec: {image: a}`, final: `spec: {image: a, replicas: 3}`,
 		before: entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		after:  entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
 		want:   entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
 	},
 	{
 		name: "G7.2: an owner that gives it up with a null owns it no more", paths: []string{".spec.replicas"},
-		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a, replicas: null}`, settled: `spec: {image: a}`,
-		asked: `spec: {image: a}`, final: `spec: {image: a, replicas: 3}`,
+		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a, replicas: null}`, adjusted: `spec: {image: a}`,
+		requested: `spec: {image: a}`, final: `spec: {image: a, replicas: 3}`,
 		before: entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		after:  entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
 		want:   entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
 	},
 	{
 		name: "G7.1: a field that is not persisted has no owner", paths: []string{".spec.replicas"},
-		old: `spec: {image: a}`, sent: `spec: {image: a, replicas: 5}`, settled: `spec: {image: a}`, asked: `spec: {image: a}`,
+		old: `spec: {image: a}`, sent: `spec: {image: a, replicas: 5}`, adjusted: `spec: {image: a}`, requested: `spec: {image: a}`,
 		before: entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
 		after:  entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
 		want:   entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
 	},
 	{
 		name: "G7.1: the only field of an object leaves the object owned", paths: []string{".spec.foo.qux"},
-		sent: `spec: {foo: {qux: 1}}`, settled: `spec: {foo: {}}`, asked: `spec: {foo: {}}`,
+		sent: `spec: {foo: {qux: 1}}`, adjusted: `spec: {foo: {}}`, requested: `spec: {foo: {}}`,
 		after: entries{`bob Apply v1: {f:spec: {f:foo: {}}}`},
 		want:  entries{`bob Apply v1: {f:spec: {f:foo: {}}}`},
 	},
 	{
 		name: "G7.2: a part of a disabled object that another applier owns", paths: []string{".spec.foo"},
-		old: `spec: {foo: {baz: 1, qux: 2}}`, sent: `spec: {foo: {baz: 5}}`, settled: `spec: {foo: {baz: 1}}`, asked: `spec: {foo: {baz: 1, qux: 2}}`,
+		old: `spec: {foo: {baz: 1, qux: 2}}`, sent: `spec: {foo: {baz: 5}}`, adjusted: `spec: {foo: {baz: 1}}`, requested: `spec: {foo: {baz: 1, qux: 2}}`,
 		before: entries{`alice Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`, `bob Apply v1: {f:spec: {f:foo: {f:qux: {}}}}`},
 		after:  entries{`alice Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`, `bob Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`},
 		want:   entries{`alice Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`},
@@ -294,7 +294,7 @@ var appliesThatWereSettled = []struct {
 	{
 		name: "G5, G7.2: fields of items by their keys", paths: []string{".spec.items[*].size"},
 		old: `spec: {items: [{name: a, size: 1}, {name: b, size: 2}]}`, sent: `spec: {items: [{name: b, size: 9}, {name: a}]}`,
-		settled: `spec: {items: [{name: b, size: 2}, {name: a}]}`, asked: `spec: {items: [{name: a}, {name: b, size: 2}]}`,
+		adjusted: `spec: {items: [{name: b, size: 2}, {name: a}]}`, requested: `spec: {items: [{name: a}, {name: b, size: 2}]}`,
 		final:  `spec: {items: [{name: a, size: 1}, {name: b, size: 2}]}`,
 		before: entries{`bob Apply v1: {f:spec: {f:items: {'k:{"name":"a"}': {.: {}, f:name: {}, f:size: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:size: {}}}}}`},
 		after:  entries{`bob Apply v1: {f:spec: {f:items: {'k:{"name":"a"}': {.: {}, f:name: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:size: {}}}}}`},
@@ -302,42 +302,42 @@ var appliesThatWereSettled = []struct {
 	},
 	{
 		name: "G7: an applier that comes with another version has what it had", paths: []string{".spec.replicas"},
-		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a, replicas: 5}`, settled: `spec: {image: a, replicas: 3}`, asked: `spec: {image: a, replicas: 3}`,
+		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a, replicas: 5}`, adjusted: `spec: {image: a, replicas: 3}`, requested: `spec: {image: a, replicas: 3}`,
 		before: entries{`bob Apply v1beta1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		after:  entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		want:   entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 	},
 	{
 		name: "G7: entries of the same name by update, or of another subresource, are not the applier's", paths: []string{".spec.replicas"},
-		old: `spec: {replicas: 3}`, sent: `spec: {}`, settled: `spec: {}`, asked: `spec: {}`, final: `spec: {replicas: 3}`,
+		old: `spec: {replicas: 3}`, sent: `spec: {}`, adjusted: `spec: {}`, requested: `spec: {}`, final: `spec: {replicas: 3}`,
 		before: entries{`bob Apply v1 scale: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
 		after:  entries{`bob Apply v1 scale: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {}}`},
 		want:   entries{`bob Apply v1: {f:spec: {}}`, `bob Apply v1 scale: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
 	},
 	{
 		name: "G7.2: a persisted null that is applied again is owned still", paths: []string{".spec.replicas"},
-		old: `spec: {image: a, replicas: null}`, sent: `spec: {image: b, replicas: null}`, settled: `spec: {image: b, replicas: null}`, asked: `spec: {image: b, replicas: null}`,
+		old: `spec: {image: a, replicas: null}`, sent: `spec: {image: b, replicas: null}`, adjusted: `spec: {image: b, replicas: null}`, requested: `spec: {image: b, replicas: null}`,
 		before: entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		after:  entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		want:   entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 	},
 }
 
-// TestG7AppliersKeepLapseAndShare has applies to an object of which the paths are disabled. The configuration was settled
+// TestG7AppliersKeepLapseAndShare has applies to an object of which the paths are disabled. The configuration was adjusted
 // before field management saw it.
 func TestG7AppliersKeepLapseAndShare(t *testing.T) {
-	for _, tc := range appliesThatWereSettled {
+	for _, tc := range appliesThatWereAdjusted {
 		t.Run(tc.name, func(t *testing.T) {
 			final := tc.final
 			if final == "" {
-				final = tc.asked
+				final = tc.requested
 			}
-			objects := &Objects{Old: testyaml.Object(t, tc.old), Asked: testyaml.Object(t, tc.asked), Final: testyaml.Object(t, final)}
+			objects := &Objects{Old: testyaml.Object(t, tc.old), Requested: testyaml.Object(t, tc.requested), Final: testyaml.Object(t, final)}
 			got, err := Correct(Write{
 				Before: tc.before.parse(t), After: tc.after.parse(t), Objects: inAllVersions(objects), SameFields: sameFields,
 				Applier: &Applier{
-					Manager: "bob", Configuration: testyaml.Object(t, tc.sent), Settled: testyaml.Object(t, tc.settled),
-					Guarded: guardedBy(planOf(t, correctSchemaYAML, tc.paths...)),
+					Manager: "bob", Configuration: testyaml.Object(t, tc.sent), Adjusted: testyaml.Object(t, tc.adjusted),
+					DisabledFields: guardedBy(planOf(t, correctSchemaYAML, tc.paths...)),
 				},
 			})
 			if err != nil {
@@ -353,10 +353,10 @@ func TestG7AppliersKeepLapseAndShare(t *testing.T) {
 // TestU8EntriesOfVersionsAreCorrectedInTheirObjects has a webhook that calls replicas count in v1beta1.
 func TestU8EntriesOfVersionsAreCorrectedInTheirObjects(t *testing.T) {
 	objects := map[string]*Objects{
-		"example.com/v1":      {Old: testyaml.Object(t, `spec: {replicas: 3}`), Asked: testyaml.Object(t, `spec: {replicas: 5}`), Final: testyaml.Object(t, `spec: {replicas: 3}`)},
-		"example.com/v1beta1": {Old: testyaml.Object(t, `spec: {count: 3}`), Asked: testyaml.Object(t, `spec: {count: 5}`), Final: testyaml.Object(t, `spec: {count: 3}`)},
+		"example.com/v1":      {Old: testyaml.Object(t, `spec: {replicas: 3}`), Requested: testyaml.Object(t, `spec: {replicas: 5}`), Final: testyaml.Object(t, `spec: {replicas: 3}`)},
+		"example.com/v1beta1": {Old: testyaml.Object(t, `spec: {count: 3}`), Requested: testyaml.Object(t, `spec: {count: 5}`), Final: testyaml.Object(t, `spec: {count: 3}`)},
 	}
-	asked := map[string]bool{}
+	requested := map[string]bool{}
 	got, err := Correct(Write{
 		Before: entries{
 			`alice Update v1beta1: {f:spec: {f:count: {}}}`, `carol Update v2: {f:spec: {f:size: {}}}`, `dave Update v1beta1: {f:metadata: {f:labels: {}}}`,
@@ -366,7 +366,7 @@ func TestU8EntriesOfVersionsAreCorrectedInTheirObjects(t *testing.T) {
 			`bob Update v1: {f:spec: {f:replicas: {}}}`, `carol Update v2: {f:spec: {f:other: {}}}`, `dave Update v1beta1: {f:metadata: {f:labels: {}}}`,
 		}.parse(t),
 		Objects: func(apiVersion string, changed bool) (*Objects, error) {
-			asked[apiVersion] = asked[apiVersion] || changed
+			requested[apiVersion] = requested[apiVersion] || changed
 			return objects[apiVersion], nil
 		},
 		SameFields: func(a, b string) bool { return a == b },
@@ -378,8 +378,8 @@ func TestU8EntriesOfVersionsAreCorrectedInTheirObjects(t *testing.T) {
 	if diff := cmp.Diff(described(t, want.parse(t)), described(t, got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]bool{"example.com/v1": true, "example.com/v1beta1": true, "example.com/v2": true, "example.com/v3": true}, asked); diff != "" {
-		t.Errorf("G1: asked for objects of versions (-want +got):\n%s", diff)
+	if diff := cmp.Diff(map[string]bool{"example.com/v1": true, "example.com/v1beta1": true, "example.com/v2": true, "example.com/v3": true}, requested); diff != "" {
+		t.Errorf("G1: requested for objects of versions (-want +got):\n%s", diff)
 	}
 }
 
@@ -419,7 +419,7 @@ func TestG7EntriesThatCannotBeDecoded(t *testing.T) {
 		"a key without a kind":  defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = metav1.NewFieldsV1(`{"spec":{}}`) }),
 	} {
 		t.Run("G7: "+name, func(t *testing.T) {
-			objects := &Objects{Old: testyaml.Object(t, `spec: {replicas: 3}`), Asked: testyaml.Object(t, `spec: {replicas: 5}`), Final: testyaml.Object(t, `spec: {replicas: 3}`)}
+			objects := &Objects{Old: testyaml.Object(t, `spec: {replicas: 3}`), Requested: testyaml.Object(t, `spec: {replicas: 5}`), Final: testyaml.Object(t, `spec: {replicas: 3}`)}
 			w := Write{Before: broken, After: entries{`bob Update v1: {f:spec: {f:image: {}, f:replicas: {}}}`}.parse(t), Objects: inAllVersions(objects), SameFields: sameFields}
 			got, err := Correct(w)
 			if err != nil {
@@ -439,7 +439,7 @@ func TestG7EntriesThatCannotBeDecoded(t *testing.T) {
 
 // TestG7KeysOfAnUnknownKindAreLeftOut, as upstream leaves them out, whichever version of it wrote them.
 func TestG7KeysOfAnUnknownKindAreLeftOut(t *testing.T) {
-	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1}`), Asked: testyaml.Object(t, `spec: {a: 2}`), Final: testyaml.Object(t, `spec: {a: 1}`)}
+	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1}`), Requested: testyaml.Object(t, `spec: {a: 2}`), Final: testyaml.Object(t, `spec: {a: 1}`)}
 	before := entries{`alice Update v1: {f:spec: {f:a: {}, x:b: {}}}`}.parse(t)
 	got, err := Correct(Write{Before: before, After: entries{`bob Update v1: {f:spec: {f:a: {}}}`}.parse(t), Objects: inAllVersions(objects), SameFields: sameFields})
 	if err != nil {
@@ -454,7 +454,7 @@ func TestG7KeysOfAnUnknownKindAreLeftOut(t *testing.T) {
 func TestG7WithoutFieldsIsWithoutOwner(t *testing.T) {
 	list := entries{`alice Update v1: {}`}.parse(t)
 	list[0].FieldsV1 = nil
-	objects := &Objects{Old: map[string]any{}, Asked: map[string]any{"a": "b"}, Final: map[string]any{}}
+	objects := &Objects{Old: map[string]any{}, Requested: map[string]any{"a": "b"}, Final: map[string]any{}}
 	got, err := Correct(Write{Before: list, After: list, Objects: inAllVersions(objects), SameFields: sameFields})
 	if err != nil || got != nil { // an empty list would be written to the object
 		t.Errorf("got %v and error %v", got, err)
@@ -463,7 +463,7 @@ func TestG7WithoutFieldsIsWithoutOwner(t *testing.T) {
 
 // TestG7OfSeveralEntriesOfOneManagerTheLastCounts as upstream decodes them.
 func TestG7OfSeveralEntriesOfOneManagerTheLastCounts(t *testing.T) {
-	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1, b: 1}`), Asked: testyaml.Object(t, `spec: {a: 2, b: 2}`), Final: testyaml.Object(t, `spec: {a: 1, b: 1}`)}
+	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1, b: 1}`), Requested: testyaml.Object(t, `spec: {a: 2, b: 2}`), Final: testyaml.Object(t, `spec: {a: 1, b: 1}`)}
 	got, err := Correct(Write{
 		Before:  entries{`alice Update v1: {f:spec: {f:a: {}}}`, `alice Update v1: {f:spec: {f:b: {}}}`}.parse(t),
 		After:   entries{`bob Update v1: {f:spec: {f:a: {}, f:b: {}}}`}.parse(t),
@@ -479,7 +479,7 @@ func TestG7OfSeveralEntriesOfOneManagerTheLastCounts(t *testing.T) {
 
 // TestG6OrderAndTimesOfEntries: a request that changed nothing must not look as if it did.
 func TestG6OrderAndTimesOfEntries(t *testing.T) {
-	kept := &Objects{Old: testyaml.Object(t, `spec: {a: 1}`), Asked: testyaml.Object(t, `spec: {a: 2}`), Final: testyaml.Object(t, `spec: {a: 1}`)}
+	kept := &Objects{Old: testyaml.Object(t, `spec: {a: 1}`), Requested: testyaml.Object(t, `spec: {a: 2}`), Final: testyaml.Object(t, `spec: {a: 1}`)}
 	const alice, bob, carol = `alice Update v1: {f:spec: {f:a: {}}}`, `bob Update v1: {f:spec: {f:b: {}}}`, `carol Apply v1: {f:spec: {f:c: {}}}`
 	for _, tc := range []struct {
 		name          string
@@ -529,7 +529,7 @@ func TestG6OrderAndTimesOfEntries(t *testing.T) {
 func TestG6EntriesThatStayAreTheSameBytes(t *testing.T) {
 	before := entries{`alice Update v1: {f:spec: {f:a: {}, f:b: {}}}`}.parse(t)
 	before[0].FieldsV1 = metav1.NewFieldsV1(`{ "f:spec": {"f:b": {}, "f:a": {}} }`)
-	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1, b: 1}`), Asked: testyaml.Object(t, `spec: {a: 2, b: 1}`), Final: testyaml.Object(t, `spec: {a: 1, b: 1}`)}
+	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1, b: 1}`), Requested: testyaml.Object(t, `spec: {a: 2, b: 1}`), Final: testyaml.Object(t, `spec: {a: 1, b: 1}`)}
 	got, err := Correct(Write{
 		Before: before, After: entries{`alice Update v1: {f:spec: {f:b: {}}}`, `bob Update v1: {f:spec: {f:a: {}}}`}.parse(t),
 		Objects: inAllVersions(objects), SameFields: sameFields,

@@ -20,42 +20,42 @@ func (c correction) correct(objects states, applier *Applier) *fairleadline.Set 
 	root := at{states: objects}
 	if applier != nil {
 		root.applier = &configurationAt{
-			sent: newValue(applier.Configuration), settled: newValue(applier.Settled), known: applier.Guarded != nil,
+			sent: newValue(applier.Configuration), adjusted: newValue(applier.Adjusted), known: applier.DisabledFields != nil,
 		}
-		root.applier.guarded = ptr.Deref(applier.Guarded, fieldgate.Place{})
+		root.applier.cursor = ptr.Deref(applier.DisabledFields, fieldgate.Cursor{})
 	}
 	return c.fields(root)
 }
 
-// states are the values at the same place of Objects.
-type states struct{ old, asked, final value }
+// states are the values at the same position of Objects.
+type states struct{ old, requested, final value }
 
 func statesOf(objects *Objects) states {
-	return states{old: newValue(objects.Old), asked: newValue(objects.Asked), final: newValue(objects.Final)}
+	return states{old: newValue(objects.Old), requested: newValue(objects.Requested), final: newValue(objects.Final)}
 }
 
 func (s states) below(pe fairleadline.PathElement) states {
-	return states{old: s.old.below(pe), asked: s.asked.below(pe), final: s.final.below(pe)}
+	return states{old: s.old.below(pe), requested: s.requested.below(pe), final: s.final.below(pe)}
 }
 
-// at is the same place in all objects.
+// at is the same position in all objects.
 type at struct {
 	states
 	applier *configurationAt // nil unless the entry is that of the request
 }
 
-// configurationAt is the same place in the applied configurations.
+// configurationAt is the same position in the applied configurations.
 type configurationAt struct {
-	sent, settled value
-	// known reports whether disabled fields are known by their places in this version.
-	known   bool
-	guarded fieldgate.Place
-	// disabled reports whether the place is, or is in, a disabled field.
+	sent, adjusted value
+	// known reports whether the paths of the gates apply in this version, so that cursor is known.
+	known  bool
+	cursor fieldgate.Cursor
+	// disabled reports whether the position is at or below a disabled field.
 	disabled bool
 }
 
-// isGuarded reports whether a disabled gate guards the field at this place, for a field whose configuration was settled.
-// Where places are not known it is a field that the configuration names with a value.
+// isGuarded reports whether a disabled gate guards the field, given that its configuration was adjusted. If the paths of
+// the gates do not apply in this version, any field is taken for guarded that the configuration sets to a value.
 func (c *configurationAt) isGuarded(leaf bool) bool {
 	return c.disabled || (!c.known && leaf)
 }
@@ -69,36 +69,36 @@ func (c *configurationAt) namesExactly() bool {
 func (a at) below(pe fairleadline.PathElement) at {
 	below := at{states: a.states.below(pe)}
 	if c := a.applier; c != nil {
-		guarded := c.guarded.Item()
+		cursor := c.cursor.Item()
 		if pe.FieldName != nil {
-			guarded = c.guarded.Field(*pe.FieldName)
+			cursor = c.cursor.Field(*pe.FieldName)
 		}
 		below.applier = &configurationAt{
-			sent: c.sent.below(pe), settled: c.settled.below(pe), known: c.known,
-			guarded: guarded, disabled: c.disabled || guarded.IsDisabled(),
+			sent: c.sent.below(pe), adjusted: c.adjusted.below(pe), known: c.known,
+			cursor: cursor, disabled: c.disabled || cursor.IsDisabled(),
 		}
 	}
 	return below
 }
 
-// isUntouched reports whether field management saw at this place what will be persisted, and what its manager sent.
+// isUntouched reports whether field management saw at this position what will be persisted, and what its manager sent.
 func (a at) isUntouched() bool {
-	return a.asked.equal(a.final) && !a.isSettled()
+	return a.requested.equal(a.final) && !a.isAdjusted()
 }
 
-// isSettled reports whether field management applied something else for a disabled field than the manager sent.
-func (a at) isSettled() bool {
-	return a.applier != nil && !a.applier.sent.equal(a.applier.settled)
+// isAdjusted reports whether field management applied something else for a disabled field than the manager sent.
+func (a at) isAdjusted() bool {
+	return a.applier != nil && !a.applier.sent.equal(a.applier.adjusted)
 }
 
-// owns reports whether the entry owns the field at this place, given whether it did before and after field management,
+// owns reports whether the entry owns the field at this position, given whether it did before and after field management,
 // and whether it is a leaf: one that has no fields below it in the entry.
 func (a at) owns(after, before, leaf bool) bool {
 	kept := before && (a.applier == nil || a.applier.sent.isSet())
 	switch {
-	case a.isSettled() && (a.applier.isGuarded(leaf) || !a.applier.sent.present):
+	case a.isAdjusted() && (a.applier.isGuarded(leaf) || !a.applier.sent.present):
 		return kept && a.final.present // the request did not change it, so nobody becomes its owner (rule G7.1)
-	case a.asked.equal(a.final):
+	case a.requested.equal(a.final):
 		return after
 	case !a.final.present, a.final.isZero() && !a.old.present:
 		return false // rules G7.4, U8
@@ -108,7 +108,7 @@ func (a at) owns(after, before, leaf bool) bool {
 	return after
 }
 
-// fields returns the fields of the entry below a place.
+// fields returns the fields of the entry below a position.
 func (c correction) fields(here at) *fairleadline.Set {
 	out := fairleadline.NewSet()
 	for pe := range c.elements().All() {
@@ -137,7 +137,7 @@ func (c correction) fieldsOf(here at) *fairleadline.Set {
 // isEmptied reports whether the request wrote an object of which nothing remained but the object itself. Who wrote it
 // owns it, as if the client had written it empty (rule G3). An update writes an object only where there was none.
 func (a at) isEmptied() bool {
-	return a.final.isEmptyObject() && !a.asked.equal(a.final) && (a.applier != nil || !a.old.isObject())
+	return a.final.isEmptyObject() && !a.requested.equal(a.final) && (a.applier != nil || !a.old.isObject())
 }
 
 // elements returns the path elements of both sets, each of them once. Sets are sorted, so that this takes linear time.

@@ -98,8 +98,8 @@ func planOf(t testing.TB, schemaYAML string, paths ...string) *fieldgate.Plan {
 	return fieldgate.Compile(gates, testyaml.Structural(t, schemaYAML))
 }
 
-func guardedBy(plan *fieldgate.Plan) *fieldgate.Place {
-	root, _ := plan.Disabled(scope.Everything)
+func guardedBy(plan *fieldgate.Plan) *fieldgate.Cursor {
+	root, _ := plan.DisabledFields(scope.Everything)
 	return &root
 }
 

@@ -68,7 +68,7 @@ func listOf(n int, size int64) map[string]any {
 
 // keptList are the states of an object in which a gate kept the size of each of n items.
 func keptList(n int) *Objects {
-	return &Objects{Old: listOf(n, 1), Asked: listOf(n, 2), Final: listOf(n, 1)}
+	return &Objects{Old: listOf(n, 1), Requested: listOf(n, 2), Final: listOf(n, 1)}
 }
 
 func itemFields(i int) string { return fmt.Sprintf(`"k:{\"name\":\"n%06d\"}":{".":{},"f:size":{}}`, i) }
@@ -105,7 +105,7 @@ var largeWrites = map[string]func(n int) Write{
 		fields := times(n, func(i int) string { return fmt.Sprintf(`"v:%d":{}`, i) })
 		return Write{
 			Before:  []metav1.ManagedFieldsEntry{entryOf("alice", `{"f:tags":`+fields+`}`)},
-			Objects: inAllVersions(&Objects{Old: set(0), Asked: set(1), Final: set(0)}),
+			Objects: inAllVersions(&Objects{Old: set(0), Requested: set(1), Final: set(0)}),
 		}
 	},
 	"sets that interleave": func(n int) Write {
@@ -115,7 +115,7 @@ var largeWrites = map[string]func(n int) Write{
 		return Write{
 			Before:  []metav1.ManagedFieldsEntry{entryOf("alice", times(n, field(0)))},
 			After:   []metav1.ManagedFieldsEntry{entryOf("alice", times(n, field(1)))},
-			Objects: inAllVersions(&Objects{Old: map[string]any{}, Asked: map[string]any{"a": true}, Final: map[string]any{}}),
+			Objects: inAllVersions(&Objects{Old: map[string]any{}, Requested: map[string]any{"a": true}, Final: map[string]any{}}),
 		}
 	},
 }
@@ -157,7 +157,7 @@ func TestR1DeepObjects(t *testing.T) {
 	got, err := Correct(Write{
 		Before:     []metav1.ManagedFieldsEntry{entryOf("alice", fields)},
 		After:      []metav1.ManagedFieldsEntry{entryOf("bob", fields)},
-		SameFields: sameFields, Objects: inAllVersions(&Objects{Old: old, Asked: object(2), Final: old}),
+		SameFields: sameFields, Objects: inAllVersions(&Objects{Old: old, Requested: object(2), Final: old}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +181,6 @@ func TestR3VersionsAreConvertedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if calls["example.com/v1"] != 1 {
-		t.Errorf("asked %d times", calls["example.com/v1"])
+		t.Errorf("requested %d times", calls["example.com/v1"])
 	}
 }

@@ -260,16 +260,16 @@ func TestG7UpdatesAreWhatUpstreamWouldHaveSaid(t *testing.T) {
 		r := random{rand.New(rand.NewPCG(seed, 1))}
 		live, paths := r.history(t, m), r.paths()
 		plan := planOf(t, upstreamSchemaYAML, paths...)
-		asked := crontab(r.write(live.Object), live.GetManagedFields())
-		final := asked.DeepCopy()
-		if plan.Evaluate(fieldgate.Write{Object: final.Object, Old: live.Object}).Asked() == nil {
+		requested := crontab(r.write(live.Object), live.GetManagedFields())
+		final := requested.DeepCopy()
+		if plan.Evaluate(fieldgate.Write{Object: final.Object, Old: live.Object}).Requested() == nil {
 			continue
 		}
 		changed++
-		after := m.UpdateNoErrors(live.DeepCopy(), asked.DeepCopy(), "writer").(*unstructured.Unstructured)
+		after := m.UpdateNoErrors(live.DeepCopy(), requested.DeepCopy(), "writer").(*unstructured.Unstructured)
 		got, err := Correct(Write{
 			Before: live.GetManagedFields(), After: after.GetManagedFields(), SameFields: sameFields,
-			Objects: inAllVersions(&Objects{Old: live.Object, Asked: asked.Object, Final: final.Object}),
+			Objects: inAllVersions(&Objects{Old: live.Object, Requested: requested.Object, Final: final.Object}),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -277,7 +277,7 @@ func TestG7UpdatesAreWhatUpstreamWouldHaveSaid(t *testing.T) {
 		want := m.UpdateNoErrors(live.DeepCopy(), final.DeepCopy(), "writer").(*unstructured.Unstructured)
 		if diff := cmp.Diff(entriesOf(t, want.GetManagedFields()), entriesOf(t, got)); diff != "" {
 			t.Fatalf("seed %d: G7: (-upstream +got):\n%s\ndisabled: %q\nbefore: %s\nold: %s\nasked: %s\nfinal: %s", seed, diff, paths,
-				strings.Join(entriesOf(t, live.GetManagedFields()), "\n"), asJSON(t, live.Object["spec"]), asJSON(t, asked.Object["spec"]), asJSON(t, final.Object["spec"]))
+				strings.Join(entriesOf(t, live.GetManagedFields()), "\n"), asJSON(t, live.Object["spec"]), asJSON(t, requested.Object["spec"]), asJSON(t, final.Object["spec"]))
 		}
 	}
 	if changed < 300 {
@@ -296,29 +296,29 @@ func TestG7AppliesNameWhatIsThere(t *testing.T) {
 		plan, structural := planOf(t, upstreamSchemaYAML, paths...), testyaml.Structural(t, upstreamSchemaYAML)
 		sent := crontab(r.write(live.Object), nil)
 		sent.SetUID("")
-		settled, _ := plan.SettleConfiguration(sent.Object, live.Object, structural, scope.Everything)
-		merged, err := m.Apply(live.DeepCopy(), &unstructured.Unstructured{Object: runtime.DeepCopyJSON(settled)}, "a", true)
+		adjusted, _ := plan.AdjustConfiguration(sent.Object, live.Object, structural, scope.Everything)
+		merged, err := m.Apply(live.DeepCopy(), &unstructured.Unstructured{Object: runtime.DeepCopyJSON(adjusted)}, "a", true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := merged.(*unstructured.Unstructured)
-		final := asked.DeepCopy()
+		requested := merged.(*unstructured.Unstructured)
+		final := requested.DeepCopy()
 		plan.Evaluate(fieldgate.Write{Object: final.Object, Old: live.Object, Applied: sent.Object, Schema: structural})
 		got, err := Correct(Write{
-			Before: live.GetManagedFields(), After: asked.GetManagedFields(), SameFields: sameFields,
-			Objects: inAllVersions(&Objects{Old: live.Object, Asked: asked.Object, Final: final.Object}),
-			Applier: &Applier{Manager: "a", Configuration: sent.Object, Settled: settled, Guarded: guardedBy(plan)},
+			Before: live.GetManagedFields(), After: requested.GetManagedFields(), SameFields: sameFields,
+			Objects: inAllVersions(&Objects{Old: live.Object, Requested: requested.Object, Final: final.Object}),
+			Applier: &Applier{Manager: "a", Configuration: sent.Object, Adjusted: adjusted, DisabledFields: guardedBy(plan)},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		gated += count(!cmp.Equal(entriesOf(t, asked.GetManagedFields()), entriesOf(t, got)))
-		problems := applyProblems(t, guardedBy(plan), live, asked, got, final.Object)
+		gated += count(!cmp.Equal(entriesOf(t, requested.GetManagedFields()), entriesOf(t, got)))
+		problems := applyProblems(t, guardedBy(plan), live, requested, got, final.Object)
 		problems = append(problems, applierProblems(t, guardedBy(plan), live, sent, got)...)
 		if len(problems) > 0 {
 			t.Fatalf("seed %d: %s\ndisabled: %q\nbefore: %s\nold: %s\nsent: %s\nafter: %s\nfinal: %s\ngot: %s", seed, strings.Join(problems, "\n"), paths,
 				strings.Join(entriesOf(t, live.GetManagedFields()), "\n"), asJSON(t, live.Object["spec"]), asJSON(t, sent.Object["spec"]),
-				strings.Join(entriesOf(t, asked.GetManagedFields()), "\n"), asJSON(t, final.Object["spec"]), strings.Join(entriesOf(t, got), "\n"))
+				strings.Join(entriesOf(t, requested.GetManagedFields()), "\n"), asJSON(t, final.Object["spec"]), strings.Join(entriesOf(t, got), "\n"))
 		}
 	}
 	if gated < 100 {
@@ -335,13 +335,13 @@ func count(what bool) int {
 
 // applyProblems tells what is wrong with the entries after an apply by manager a. Owners of what pruning removed are
 // upstream's doing.
-func applyProblems(t testing.TB, root *fieldgate.Place, live, asked *unstructured.Unstructured, after []metav1.ManagedFieldsEntry, object map[string]any) []string {
+func applyProblems(t testing.TB, root *fieldgate.Cursor, live, requested *unstructured.Unstructured, after []metav1.ManagedFieldsEntry, object map[string]any) []string {
 	var problems []string
 	had, has := ownersOf(t, live.GetManagedFields()), ownersOf(t, after)
 	for path, owners := range has {
 		for name := range owners.names {
 			switch {
-			case !isThere(object, owners.path) && isThere(asked.Object, owners.path):
+			case !isThere(object, owners.path) && isThere(requested.Object, owners.path):
 				problems = append(problems, fmt.Sprintf("G7.4: %s owns %s, which is not there", name, path))
 			case name != "a Apply" && isDisabled(*root, owners.path) && !had[path].names[name]:
 				problems = append(problems, fmt.Sprintf("G7.1: %s became owner of %s", name, path))
@@ -359,7 +359,7 @@ func applyProblems(t testing.TB, root *fieldgate.Place, live, asked *unstructure
 }
 
 // applierProblems tells what is wrong with what manager a owns of disabled fields after it sent a configuration.
-func applierProblems(t testing.TB, root *fieldgate.Place, live, sent *unstructured.Unstructured, after []metav1.ManagedFieldsEntry) []string {
+func applierProblems(t testing.TB, root *fieldgate.Cursor, live, sent *unstructured.Unstructured, after []metav1.ManagedFieldsEntry) []string {
 	const applier = "a Apply"
 	var problems []string
 	had, has := ownersOf(t, live.GetManagedFields()), ownersOf(t, after)
@@ -420,18 +420,18 @@ func ownersOf(t testing.TB, entries []metav1.ManagedFieldsEntry) map[string]owne
 	return out
 }
 
-func isDisabled(place fieldgate.Place, path fairleadline.Path) bool {
+func isDisabled(cursor fieldgate.Cursor, path fairleadline.Path) bool {
 	for _, pe := range path {
-		if place.IsDisabled() {
+		if cursor.IsDisabled() {
 			return true
 		}
 		if pe.FieldName != nil {
-			place = place.Field(*pe.FieldName)
+			cursor = cursor.Field(*pe.FieldName)
 		} else {
-			place = place.Item()
+			cursor = cursor.Item()
 		}
 	}
-	return place.IsDisabled()
+	return cursor.IsDisabled()
 }
 
 // isThere reports whether a path of managedFields leads to something in an object.

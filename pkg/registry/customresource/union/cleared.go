@@ -12,8 +12,8 @@ import (
 
 // Cleared is a union of which Normalize cleared members.
 type Cleared struct {
-	// Place is which union of the schema it is. It is the same for all items of a list, and all values of a map.
-	Place int
+	// Ordinal is the index of the union within the schema. It is the same for all items of a list, and all values of a map.
+	Ordinal int
 	// Discriminator is the name of the discriminator's field.
 	Discriminator string
 	// From is the persisted value of the discriminator: "" if it is absent (rule U3), and no string where an older
@@ -61,10 +61,10 @@ func (c Cleared) objectPath() string {
 	return path
 }
 
-// compareCleared orders by the places in the object: an object before what is in it, fields and keys of maps in
+// compareCleared orders by the positions in the object: an object before what is in it, fields and keys of maps in
 // alphabetical order, items as in their list.
 func compareCleared(a, b Cleared) int {
-	return cmp.Or(slices.CompareFunc(a.Path, b.Path, compareSteps), cmp.Compare(a.Place, b.Place))
+	return cmp.Or(slices.CompareFunc(a.Path, b.Path, compareSteps), cmp.Compare(a.Ordinal, b.Ordinal))
 }
 
 func compareSteps(a, b Step) int {

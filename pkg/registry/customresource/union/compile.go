@@ -39,7 +39,7 @@ func Compile(schema *structuralschema.Structural, disabledGate func(fieldpath.Pa
 
 type compiler struct {
 	disabledGate func(fieldpath.Path) string
-	places       int  // the unions so far
+	unions       int  // the unions so far
 	hasDefaults  bool // whether a discriminator has a default
 }
 

@@ -18,26 +18,26 @@ import (
 )
 
 func TestCompileAsksForTheGatesOfMembers(t *testing.T) { // U6.3
-	var asked []string
+	var lookedUp []string
 	Compile(testyaml.Structural(t, placesSchemaYAML()), func(path fieldpath.Path) string {
-		asked = append(asked, path.String())
+		lookedUp = append(lookedUp, path.String())
 		return ""
 	})
 	for _, want := range []string{
 		".a", ".status", ".spec.source.git", ".spec.source.s3", ".spec.map[*].git", ".spec.maps[*][*].git",
 		".spec.items[*].git", ".spec.atomic[*].git", ".spec.groups[*].lists[*][*].git", ".spec.outer.inner.git",
 	} {
-		if !slices.Contains(asked, want) {
+		if !slices.Contains(lookedUp, want) {
 			t.Errorf("did not ask for %s", want)
 		}
 	}
-	slices.Sort(asked)
-	if once := slices.Compact(slices.Clone(asked)); len(once) != len(asked) {
-		t.Errorf("asked more than once: %v", asked)
+	slices.Sort(lookedUp)
+	if once := slices.Compact(slices.Clone(lookedUp)); len(once) != len(lookedUp) {
+		t.Errorf("looked up more than once: %v", lookedUp)
 	}
 }
 
-func TestPlacesAreDistinct(t *testing.T) { // V1
+func TestOrdinalsAreDistinct(t *testing.T) { // V1
 	plan := planOf(t, placesSchemaYAML(), nil)
 	seen := map[int]string{}
 	var walk func(n *node)
@@ -46,10 +46,10 @@ func TestPlacesAreDistinct(t *testing.T) { // V1
 			return
 		}
 		for _, u := range n.unions {
-			if other, found := seen[u.place]; found {
-				t.Errorf("%s and %s are both number %d", other, u.discriminator, u.place)
+			if other, found := seen[u.ordinal]; found {
+				t.Errorf("%s and %s are both number %d", other, u.discriminator, u.ordinal)
 			}
-			seen[u.place] = u.discriminator
+			seen[u.ordinal] = u.discriminator
 		}
 		for _, c := range n.fields {
 			walk(c.node)

@@ -21,8 +21,8 @@ const (
 // Failure is why validation failed at a union of the schema. A request has each of them once, however many objects it
 // is about (rule V1).
 type Failure struct {
-	// Place is which union of the schema it is, as in Cleared.
-	Place int
+	// Ordinal is the index of the union within the schema, as in Cleared.
+	Ordinal int
 	// Reason is one of Unsupported, Forbidden and Required.
 	Reason string
 }
@@ -33,9 +33,9 @@ const maxErrors = 128
 
 func (v *validation) isFull() bool { return len(v.errs) >= maxErrors }
 
-// judge adds the errors of a union of the object at a place. A discriminator that makes no sense is the only one
+// judge adds the errors of a union of the object at a position. A discriminator that makes no sense is the only one
 // (rule U6).
-func (v *validation) judge(u *union, here *place, object, old map[string]any) {
+func (v *validation) judge(u *union, here *position, object, old map[string]any) {
 	discriminator := object[u.discriminator]
 	value, _ := discriminator.(string)
 	selected := u.selectionBy(discriminator)
@@ -50,7 +50,7 @@ func (v *validation) judge(u *union, here *place, object, old map[string]any) {
 
 // leftOut adds the error of a discriminator that old has and the request leaves out although it sets a member: a client
 // may have been built before there was a discriminator (rule U4.3). It reports whether that is so.
-func (v *validation) leftOut(u *union, here *place, object, old map[string]any) bool {
+func (v *validation) leftOut(u *union, here *position, object, old map[string]any) bool {
 	persisted := old[u.discriminator]
 	set := u.unselected(object, noMember)
 	if persisted == nil || len(set) == 0 {
@@ -64,7 +64,7 @@ func (v *validation) leftOut(u *union, here *place, object, old map[string]any) 
 }
 
 // members adds the errors of members that are set and not selected, and of the selected one if it is missing.
-func (v *validation) members(u *union, here *place, object map[string]any, selected selection, value string) {
+func (v *validation) members(u *union, here *position, object map[string]any, selected selection, value string) {
 	unselected := u.unselected(object, selected.member)
 	isMissing := selected.member != noMember && !selected.optional && object[u.members[selected.member]] == nil
 	if len(unselected) == 0 && !isMissing {
@@ -115,7 +115,7 @@ func (v *validation) add(u *union, reason string, err *field.Error) {
 		return
 	}
 	v.errs = append(v.errs, err)
-	if failure := (Failure{Place: u.place, Reason: reason}); !slices.Contains(v.failures, failure) {
+	if failure := (Failure{Ordinal: u.ordinal, Reason: reason}); !slices.Contains(v.failures, failure) {
 		v.failures = append(v.failures, failure)
 	}
 }

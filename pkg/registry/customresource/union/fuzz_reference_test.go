@@ -32,8 +32,8 @@ type refUnion struct {
 	inEqualList   bool                                 // an atomic or set list around it is as in old
 }
 
-// refPlace is a value in a request, with its counterpart in old and its paths.
-type refPlace struct {
+// refPosition is a value in a request, with its counterpart in old and its paths.
+type refPosition struct {
 	schema           *structuralschema.Structural
 	value, old       any
 	path, schemaPath string
@@ -47,7 +47,7 @@ func refUnions(schema *structuralschema.Structural, r request) []refUnion {
 		old = r.old
 	}
 	var found []refUnion
-	root := refPlace{schema: schema, value: r.object, old: old}
+	root := refPosition{schema: schema, value: r.object, old: old}
 	if r.opts.Scope != scope.OnlyStatus {
 		for _, u := range refUnionsOf(root) {
 			if r.opts.Scope == scope.ExceptStatus {
@@ -58,36 +58,36 @@ func refUnions(schema *structuralschema.Structural, r request) []refUnion {
 			}
 		}
 	}
-	for _, place := range refBelow(root) {
-		if r.opts.Scope == scope.Everything || (place.path == "status") == (r.opts.Scope == scope.OnlyStatus) {
-			found = append(found, refWalk(place)...)
+	for _, position := range refBelow(root) {
+		if r.opts.Scope == scope.Everything || (position.path == "status") == (r.opts.Scope == scope.OnlyStatus) {
+			found = append(found, refWalk(position)...)
 		}
 	}
 	return found
 }
 
-func refWalk(place refPlace) []refUnion {
-	found := refUnionsOf(place)
-	for _, below := range refBelow(place) {
+func refWalk(position refPosition) []refUnion {
+	found := refUnionsOf(position)
+	for _, below := range refBelow(position) {
 		found = append(found, refWalk(below)...)
 	}
 	return found
 }
 
 // refUnionsOf returns the unions that an object holds.
-func refUnionsOf(place refPlace) []refUnion {
-	holder, ok := place.value.(map[string]any)
+func refUnionsOf(position refPosition) []refUnion {
+	holder, ok := position.value.(map[string]any)
 	if !ok {
 		return nil
 	}
-	old, _ := place.old.(map[string]any)
+	old, _ := position.old.(map[string]any)
 	var found []refUnion
-	for _, name := range slices.Sorted(maps.Keys(place.schema.Properties)) {
-		if declared := place.schema.Properties[name].XUnions; declared != nil {
+	for _, name := range slices.Sorted(maps.Keys(position.schema.Properties)) {
+		if declared := position.schema.Properties[name].XUnions; declared != nil {
 			found = append(found, refUnion{
-				discriminator: name, object: place.schema, members: declared.FieldMembers,
-				holder: holder, old: old, path: place.path, schemaPath: place.schemaPath,
-				inEqualList: place.inEqualList,
+				discriminator: name, object: position.schema, members: declared.FieldMembers,
+				holder: holder, old: old, path: position.path, schemaPath: position.schemaPath,
+				inEqualList: position.inEqualList,
 			})
 		}
 	}
@@ -95,35 +95,35 @@ func refUnionsOf(place refPlace) []refUnion {
 }
 
 // refBelow returns the values in a value that the schema knows (rules U5, R1).
-func refBelow(place refPlace) []refPlace {
-	var found []refPlace
-	switch value := place.value.(type) {
+func refBelow(position refPosition) []refPosition {
+	var found []refPosition
+	switch value := position.value.(type) {
 	case map[string]any:
-		old, _ := place.old.(map[string]any)
-		if place.schema.AdditionalProperties != nil {
+		old, _ := position.old.(map[string]any)
+		if position.schema.AdditionalProperties != nil {
 			for _, key := range slices.Sorted(maps.Keys(value)) {
-				found = append(found, refPlace{place.schema.AdditionalProperties.Structural, value[key], old[key], refDot(place.path, key), place.schemaPath + "[*]", place.inEqualList})
+				found = append(found, refPosition{position.schema.AdditionalProperties.Structural, value[key], old[key], refDot(position.path, key), position.schemaPath + "[*]", position.inEqualList})
 			}
 			return found
 		}
-		for _, name := range slices.Sorted(maps.Keys(place.schema.Properties)) {
-			property := place.schema.Properties[name]
-			found = append(found, refPlace{&property, value[name], old[name], refDot(place.path, name), place.schemaPath + "." + name, place.inEqualList})
+		for _, name := range slices.Sorted(maps.Keys(position.schema.Properties)) {
+			property := position.schema.Properties[name]
+			found = append(found, refPosition{&property, value[name], old[name], refDot(position.path, name), position.schemaPath + "." + name, position.inEqualList})
 		}
 	case []any:
-		if place.schema.Items == nil {
+		if position.schema.Items == nil {
 			return nil
 		}
 		counterparts := make([]any, len(value))
-		inEqualList := place.inEqualList
-		if place.schema.XListType != nil && *place.schema.XListType == "map" {
-			old, _ := place.old.([]any)
-			counterparts = refCounterparts(value, old, place.schema.XListMapKeys)
+		inEqualList := position.inEqualList
+		if position.schema.XListType != nil && *position.schema.XListType == "map" {
+			old, _ := position.old.([]any)
+			counterparts = refCounterparts(value, old, position.schema.XListMapKeys)
 		} else {
-			inEqualList = inEqualList || refEqual(value, place.old)
+			inEqualList = inEqualList || refEqual(value, position.old)
 		}
 		for i := range value {
-			found = append(found, refPlace{place.schema.Items, value[i], counterparts[i], fmt.Sprintf("%s[%d]", place.path, i), place.schemaPath + "[*]", inEqualList})
+			found = append(found, refPosition{position.schema.Items, value[i], counterparts[i], fmt.Sprintf("%s[%d]", position.path, i), position.schemaPath + "[*]", inEqualList})
 		}
 	}
 	return found

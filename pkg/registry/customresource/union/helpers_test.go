@@ -28,8 +28,8 @@ const sourceYAML = `
 // sourceIndented is the same two levels deeper.
 var sourceIndented = strings.ReplaceAll(sourceYAML, "\n", "\n    ")
 
-// placesYAML has the union at every kind of place, one that may be absent at the root, and two in one object.
-const placesYAML = `
+// positionsYAML has the union at every kind of place, one that may be absent at the root, and two in one object.
+const positionsYAML = `
 type: object
 properties:
   mode:
@@ -81,7 +81,7 @@ properties:
 `
 
 func placesSchemaYAML() string {
-	return strings.Replace(placesYAML, "SOURCE", strings.ReplaceAll(sourceYAML, "\n", "\n      "), 1)
+	return strings.Replace(positionsYAML, "SOURCE", strings.ReplaceAll(sourceYAML, "\n", "\n      "), 1)
 }
 
 // planOf returns the plan of a schema in which the fields at some paths are behind disabled gates.

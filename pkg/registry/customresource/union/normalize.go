@@ -176,7 +176,7 @@ func (u *union) persistedIn(old map[string]any) any {
 // clear removes the members that are set and not selected.
 func (u *union) clear(object, old map[string]any) Cleared {
 	value, _ := object[u.discriminator].(string)
-	c := Cleared{Place: u.place, Discriminator: u.discriminator, From: u.persistedIn(old), To: value}
+	c := Cleared{Ordinal: u.ordinal, Discriminator: u.discriminator, From: u.persistedIn(old), To: value}
 	for _, i := range u.unselected(object, u.selected(value)) {
 		delete(object, u.members[i])
 		c.Members = append(c.Members, u.members[i])

@@ -270,16 +270,16 @@ func TestClearedTellsTheWay(t *testing.T) { // U8, V1, V2
 	item := func(index int, name string) []Step {
 		return append(slices.Clone(items), Step{Index: index, Keys: map[string]any{"name": name}})
 	}
-	place := got[0].Place
+	ordinal := got[0].Ordinal
 	want := []Cleared{
-		{Place: place, Discriminator: "type", From: "Git", To: "None", Members: []string{"git", "s3"}, Path: item(0, "w")},
-		{Place: place, Discriminator: "type", From: "Git", To: "None", Members: []string{"git"}, Path: item(1, "x")},
-		{Place: got[2].Place, Discriminator: "type", From: "S3", To: "Git", Members: []string{"s3"}, Path: []Step{{Name: "spec"}, {Name: "map"}, {Name: "k"}}},
+		{Ordinal: ordinal, Discriminator: "type", From: "Git", To: "None", Members: []string{"git", "s3"}, Path: item(0, "w")},
+		{Ordinal: ordinal, Discriminator: "type", From: "Git", To: "None", Members: []string{"git"}, Path: item(1, "x")},
+		{Ordinal: got[2].Ordinal, Discriminator: "type", From: "S3", To: "Git", Members: []string{"s3"}, Path: []Step{{Name: "spec"}, {Name: "map"}, {Name: "k"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if place == got[2].Place {
+	if ordinal == got[2].Ordinal {
 		t.Error("V1: two unions of the schema are one")
 	}
 	if got := got[0].MemberPath("git"); got != "spec.groups[0].items[0].git" {

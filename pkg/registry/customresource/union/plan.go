@@ -16,7 +16,7 @@ type Plan struct {
 	hasDefaults bool // whether the discriminator of a union has a default
 }
 
-// node stands for a place in the schema that holds unions, or has some below.
+// node stands for a position in the schema that holds unions, or has some below.
 type node struct {
 	kind   kind
 	unions []union  // of an object, in alphabetical order of the discriminators

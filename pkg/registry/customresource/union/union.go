@@ -16,7 +16,7 @@ import (
 
 // union is one union of an object.
 type union struct {
-	place         int // which one of the schema it is
+	ordinal       int // the index of the union within the schema
 	discriminator string
 	members       []string          // in alphabetical order
 	values        []string          // that a request may write, in alphabetical order
@@ -37,8 +37,8 @@ const noMember = -1
 // union compiles the union of an object at path whose discriminator is a property of the object's schema.
 func (c *compiler) union(discriminator string, object *structuralschema.Structural, path fieldpath.Path) union {
 	property := object.Properties[discriminator]
-	u := union{place: c.places, discriminator: discriminator, members: memberNames(property.XUnions, object)}
-	c.places++
+	u := union{ordinal: c.unions, discriminator: discriminator, members: memberNames(property.XUnions, object)}
+	c.unions++
 	u.values = sets.List(sets.KeySet(property.XUnions.FieldMembers))
 	if u.values[0] == "" && !allowsEmpty(property.ValueValidation) {
 		u.values = u.values[1:] // the discriminator may be absent, but not "" (rule U2)

@@ -22,7 +22,7 @@ type Options struct {
 	Ratchet bool
 }
 
-// Validate returns the errors of the unions of an object (rule U6), in the order of their places, and the same as
+// Validate returns the errors of the unions of an object (rule U6), in the order of their positions, and the same as
 // failures for metrics. old is nil on create. A valid object costs no allocation, unless a member is set without a
 // discriminator; of one with very many errors the first are returned.
 func (p *Plan) Validate(object, old map[string]any, opts Options) (field.ErrorList, []Failure) {
@@ -93,7 +93,7 @@ type validation struct {
 	failures []Failure
 }
 
-func (v *validation) value(at *node, here *place, value, old any) {
+func (v *validation) value(at *node, here *position, value, old any) {
 	if v.isFull() {
 		return
 	}
@@ -114,7 +114,7 @@ func (v *validation) value(at *node, here *place, value, old any) {
 	}
 }
 
-func (v *validation) object(at *node, here *place, object, old map[string]any) {
+func (v *validation) object(at *node, here *position, object, old map[string]any) {
 	for i := range at.unions {
 		u := &at.unions[i]
 		if u.isValid(object) || v.ratchet && old != nil && u.isUnchanged(object, old) {
@@ -128,20 +128,20 @@ func (v *validation) object(at *node, here *place, object, old map[string]any) {
 	}
 }
 
-func (v *validation) values(at *node, here *place, object, old map[string]any) {
+func (v *validation) values(at *node, here *position, object, old map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		v.named(at.each, here, key, object, old)
 	}
 }
 
-func (v *validation) named(at *node, parent *place, name string, object, old map[string]any) {
-	here := place{parent: parent, name: name, index: notAnItem}
+func (v *validation) named(at *node, parent *position, name string, object, old map[string]any) {
+	here := position{parent: parent, name: name, index: notAnItem}
 	v.value(at, &here, object[name], old[name])
 }
 
 // items matches the items of list maps only: those of other lists have no counterpart (rule U5), but nothing happened
 // to any of them where the list is as it was (rule U7).
-func (v *validation) items(at *node, here *place, list, old []any) {
+func (v *validation) items(at *node, here *position, list, old []any) {
 	if at.kind != aListMap {
 		if v.ratchet && jsonvalue.Equal(list, old) {
 			return
@@ -158,7 +158,7 @@ func (v *validation) items(at *node, here *place, list, old []any) {
 	}
 }
 
-func (v *validation) item(at *node, parent *place, index int, item any, old map[string]any) {
-	here := place{parent: parent, index: index}
+func (v *validation) item(at *node, parent *position, index int, item any, old map[string]any) {
+	here := position{parent: parent, index: index}
 	v.value(at.each, &here, item, jsonvalue.OrNil(old))
 }

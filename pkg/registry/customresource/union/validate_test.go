@@ -29,7 +29,7 @@ func TestValidate(t *testing.T) {
 		claim    string
 		object   string
 		want     []string
-		failures []Failure // -1 stands for any place
+		failures []Failure // -1 stands for any ordinal
 		opts     Options
 	}{
 		{
@@ -91,7 +91,7 @@ func TestValidate(t *testing.T) {
 			want:     []string{`spec.items[0].git: Required value: must be set when spec.items[0].type is "Git", but is dropped: feature gate "istio/G" is disabled`, `spec.map.k.git: Required value: must be set when spec.map.k.type is "Git"`},
 			failures: []Failure{{-1, "required"}, {-1, "required"}},
 		}, {
-			claim:  "U6: in the order of places, lists and keys; V1: counted once per place and reason",
+			claim:  "U6: in the order of positions, lists and keys; V1: counted once per union and reason",
 			object: `{spec: {source: {type: A}, items: [{type: B}, {type: S3, git: {}}, {type: C}], maps: {b: {a: {type: E}}, a: {b: {type: D}, a: {}}}}, mode: F}`,
 			want: []string{
 				`mode: Unsupported value: "F": supported values: "", "A", "B", "Status"`,
@@ -154,7 +154,7 @@ func TestValidate(t *testing.T) {
 					t.Errorf("V1: counted twice: %v", failures[i])
 				}
 				seen[failures[i]] = true
-				failures[i].Place = -1
+				failures[i].Ordinal = -1
 			}
 			if diff := cmp.Diff(tc.failures, failures); diff != "" {
 				t.Errorf("failures (-want +got):\n%s", diff)

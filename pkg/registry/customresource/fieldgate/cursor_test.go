@@ -13,7 +13,7 @@ import (
 )
 
 // disabledAlong returns which parts of a path are disabled fields; [] is an item of a list.
-func disabledAlong(at Place, path string) (disabled []string) {
+func disabledAlong(at Cursor, path string) (disabled []string) {
 	for part := range strings.SplitSeq(path, " ") {
 		if part == "[]" {
 			at = at.Item()
@@ -27,7 +27,7 @@ func disabledAlong(at Place, path string) (disabled []string) {
 	return disabled
 }
 
-func TestG7PlacesOfDisabledFields(t *testing.T) {
+func TestG7CursorsOfDisabledFields(t *testing.T) {
 	for path, want := range map[string][]string{
 		"spec replicas":                  {"replicas"},
 		"spec foo":                       {"foo"},
@@ -50,14 +50,14 @@ func TestG7PlacesOfDisabledFields(t *testing.T) {
 		"spec replicas [] below nothing": {"replicas"},
 		"status ready":                   {"ready"},
 	} {
-		root, _ := compile(t).Disabled(scope.Everything)
+		root, _ := compile(t).DisabledFields(scope.Everything)
 		if diff := cmp.Diff(want, disabledAlong(root, path)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
 	}
 }
 
-func TestG9PlacesOfAnEndpoint(t *testing.T) {
+func TestG9CursorsOfAnEndpoint(t *testing.T) {
 	for _, tc := range []struct {
 		scope                    scope.Scope
 		replicasAreOff, readyIs  bool
@@ -67,7 +67,7 @@ func TestG9PlacesOfAnEndpoint(t *testing.T) {
 		{scope.ExceptStatus, true, false, true, true},
 		{scope.OnlyStatus, false, true, true, false},
 	} {
-		root, found := compile(t).Disabled(tc.scope)
+		root, found := compile(t).DisabledFields(tc.scope)
 		if got := root.Field("spec").Field("replicas").IsDisabled(); got != tc.replicasAreOff {
 			t.Errorf("scope %v: .spec.replicas: %v", tc.scope, got)
 		}
@@ -77,17 +77,17 @@ func TestG9PlacesOfAnEndpoint(t *testing.T) {
 		if found != tc.anyWithReady {
 			t.Errorf("scope %v: any: %v", tc.scope, found)
 		}
-		if _, found := compile(t, "Ready").Disabled(tc.scope); found != tc.anyWithout {
+		if _, found := compile(t, "Ready").DisabledFields(tc.scope); found != tc.anyWithout {
 			t.Errorf("scope %v, without the gate in status: any: %v", tc.scope, found)
 		}
 	}
-	if _, found := (*Plan)(nil).Disabled(scope.Everything); found { // rule R2
+	if _, found := (*Plan)(nil).DisabledFields(scope.Everything); found { // rule R2
 		t.Error("no plan has a disabled field")
 	}
 }
 
-func TestR2PlacesAllocateNothing(t *testing.T) {
-	root, _ := compile(t).Disabled(scope.Everything)
+func TestR2CursorsAllocateNothing(t *testing.T) {
+	root, _ := compile(t).DisabledFields(scope.Everything)
 	if n := testing.AllocsPerRun(100, func() { root.Field("spec").Field("containers").Item().Field("size").IsDisabled() }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

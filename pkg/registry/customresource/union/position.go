@@ -5,9 +5,9 @@ package union
 
 import "strconv"
 
-// place is where a walk is in an object. The root is nil.
-type place struct {
-	parent *place
+// position is a position of a walk in an object. The root is nil.
+type position struct {
+	parent *position
 	name   string // of a field, or the key in a map
 	index  int    // of the item in its list; notAnItem for a field
 }
@@ -15,7 +15,7 @@ type place struct {
 const notAnItem = -1
 
 // String returns the path as in validation errors.
-func (p *place) String() string {
+func (p *position) String() string {
 	switch {
 	case p == nil:
 		return ""
@@ -26,8 +26,8 @@ func (p *place) String() string {
 	}
 }
 
-// fieldPath and itemPath write paths just as the schema validation of custom resources does, so that errors of both at
-// one place can be told to be of one place. It writes the values of a map like fields, and quotes nothing.
+// fieldPath and itemPath format paths as the schema validation of custom resources does, so that two errors about the
+// same value have the same path: the values of a map are written like fields, without quotes.
 
 func fieldPath(parent, name string) string {
 	if parent == "" {
