@@ -1,8 +1,9 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fieldpath reads and writes the paths by which a feature gate of a CustomResourceDefinition names
-// the fields that it guards (rule C5): JSON paths from the root of the object, made of .name, ['name'] and [*].
+// Package fieldpath parses and prints the paths in the fieldPaths of a feature gate (rule C5): JSON paths from the root
+// of a custom resource that consist of .name, ['name'] and [*]. Start with Parse and Path.
 //
-// A path is text only: whether it leads anywhere is for a schema to say.
+// The package does not use schemas. Package validation checks whether a path resolves in the schema of the
+// CustomResourceDefinition.
 package fieldpath

@@ -14,17 +14,18 @@ import (
 // delimiters end a name that is written as .name.
 const delimiters = ".[]"
 
-// Parse reads a path (rule C5). Names are written as in the fieldPath of upstream's validation rules
-// (ValidFieldPath in k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel): .name takes every character up
-// to the next dot or bracket as it stands, ['name'] takes any, with the escapes \a \b \f \n \r \t \v \' and \\.
+// Parse parses a path (rule C5). Names are written as in the fieldPath of upstream's validation rules (ValidFieldPath in
+// k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel): .name takes every character up to the next dot or bracket
+// literally, ['name'] takes any character and the escapes \a \b \f \n \r \t \v \' and \\.
 //
-// It is stricter than upstream where upstream's reading surprises: .name is refused where the name starts with
-// a single quote, holds a double quote, is * or has white space around it (['name'] can write all of these);
-// control characters and line breaks must be escaped; and a backslash in quotes always belongs to the character
-// that follows, so that a name may end in one.
+// Parse is stricter than upstream in these cases:
+//   - .name is rejected if the name starts with a single quote, contains a double quote, is *, or has white space around
+//     it. All of these can be written as ['name'].
+//   - Control characters and line breaks must be escaped.
+//   - A backslash in quotes always escapes the next character, so that a name may end in a backslash.
 //
-// Errors say what a path must look like, to be shown beside the path. Time and memory are linear in the length
-// of the text.
+// Errors describe what a path must look like and do not repeat the path. Time and memory are linear in the length of the
+// text.
 func Parse(text string) (Path, error) {
 	if err := checkText(text); err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func Parse(text string) (Path, error) {
 	return path, nil
 }
 
-// checkText settles what concerns the text as a whole.
+// checkText checks the text as a whole.
 func checkText(text string) error {
 	switch {
 	case text == "":
@@ -59,7 +60,7 @@ func checkText(text string) error {
 	return nil
 }
 
-// parseStep reads the step that starts at pos and returns where it ends.
+// parseStep parses the step that starts at pos and returns the position after it.
 func parseStep(text string, pos int) (Step, int, error) {
 	switch {
 	case text[pos] == '.':
@@ -77,7 +78,7 @@ func parseStep(text string, pos int) (Step, int, error) {
 	}
 }
 
-// parseBare reads .name.
+// parseBare parses .name.
 func parseBare(text string, pos int) (Step, int, error) {
 	start, end := pos+1, len(text)
 	if n := strings.IndexAny(text[start:], delimiters); n >= 0 {
@@ -85,7 +86,7 @@ func parseBare(text string, pos int) (Step, int, error) {
 	}
 	name := text[start:end]
 	if name == "" {
-		return Step{}, 0, explainMissingName(text, pos)
+		return Step{}, 0, missingNameError(text, pos)
 	}
 	if problem := checkBare(name); problem != "" {
 		return Step{}, 0, errorAt(start, problem)
@@ -93,8 +94,8 @@ func parseBare(text string, pos int) (Step, int, error) {
 	return Field(name), end, nil
 }
 
-// explainMissingName says what is wrong with the dot at pos, which no name follows.
-func explainMissingName(text string, pos int) error {
+// missingNameError returns the error for a dot at pos that is not followed by a name.
+func missingNameError(text string, pos int) error {
 	switch next := text[pos+1:]; {
 	case next == "":
 		return errorAt(pos, "must not end in a dot")
@@ -107,7 +108,7 @@ func explainMissingName(text string, pos int) error {
 	}
 }
 
-// checkBare says why a name that is free of delimiters cannot be written as .name; empty if it can.
+// checkBare returns the reason why a name without delimiters cannot be written as .name, or "" if it can.
 func checkBare(name string) string {
 	switch {
 	case name == "":
@@ -130,7 +131,7 @@ func startsOrEndsWithSpace(name string) bool {
 	return unicode.IsSpace(first) || unicode.IsSpace(last)
 }
 
-// parseBracket reads [*] or ['name'].
+// parseBracket parses [*] or ['name'].
 func parseBracket(text string, pos int) (Step, int, error) {
 	inner := text[pos+1:]
 	switch {
@@ -143,12 +144,13 @@ func parseBracket(text string, pos int) (Step, int, error) {
 	case strings.HasPrefix(inner, "*]"):
 		return Each(), pos + len("[*]"), nil
 	default:
-		return Step{}, 0, errorAt(pos, explainBracket(inner[0]))
+		return Step{}, 0, errorAt(pos, bracketProblem(inner[0]))
 	}
 }
 
-// explainBracket says what is wrong with brackets that hold something else, which starts with first.
-func explainBracket(first byte) string {
+// bracketProblem returns what is wrong with brackets that contain neither * nor a quoted name. first is the first byte
+// in them.
+func bracketProblem(first byte) string {
 	switch {
 	case first == '"':
 		return "must not use double quotes: write ['name']"
@@ -161,20 +163,21 @@ func explainBracket(first byte) string {
 	}
 }
 
-// parseQuoted reads ['name'].
+// parseQuoted parses ['name'].
 func parseQuoted(text string, pos int) (Step, int, error) {
 	var name strings.Builder
 	for i := pos + len("['"); i < len(text); i++ {
 		switch text[i] {
 		case '\'':
 			if !strings.HasPrefix(text[i+1:], "]") {
-				return Step{}, 0, errorAt(i, "must have ] after the closing quote, or a backslash before a quote that belongs to the name")
+				return Step{}, 0, errorAt(i,
+					"must have ] after the closing quote, or a backslash before a quote that belongs to the name")
 			}
 			return Field(name.String()), i + len("']"), nil
 		case '\\':
 			i++
 			if i == len(text) {
-				continue // the quote stays open
+				continue // nothing follows the backslash: the quote is never closed
 			}
 			char, ok := unescape(text[i])
 			if !ok {

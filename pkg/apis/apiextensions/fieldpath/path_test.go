@@ -21,26 +21,26 @@ func TestParse(t *testing.T) {
 		{claim: "C5: a nested field", text: ".spec.replicas", path: Path{Field("spec"), Field("replicas")}},
 		{claim: "C5: [*] steps into items", text: ".spec.list[*].image", path: Path{Field("spec"), Field("list"), Each(), Field("image")}},
 		{claim: "C5: [*] may follow [*]", text: ".spec.map[*][*].a", path: Path{Field("spec"), Field("map"), Each(), Each(), Field("a")}},
-		{claim: "C5: a path may end in [*] as far as its text goes", text: ".spec[*]", path: Path{Field("spec"), Each()}},
-		{claim: "C5: quotes that are not needed make no difference", text: ".spec['a']", path: Path{Field("spec"), Field("a")}, canonical: ".spec.a"},
+		{claim: "C5: a path may end in [*], since only validation rejects it", text: ".spec[*]", path: Path{Field("spec"), Each()}},
+		{claim: "C5: unnecessary quotes make no difference", text: ".spec['a']", path: Path{Field("spec"), Field("a")}, canonical: ".spec.a"},
 		{claim: "C5: the first name may be quoted", text: "['spec'].a", path: Path{Field("spec"), Field("a")}, canonical: ".spec.a"},
-		{claim: "C5: quotes protect a dot", text: ".spec['a.b']", path: Path{Field("spec"), Field("a.b")}},
-		{claim: "C5: quotes protect brackets", text: ".spec['a[0]']", path: Path{Field("spec"), Field("a[0]")}},
-		{claim: "C5: quotes protect a star, which is then a name", text: ".spec['*']", path: Path{Field("spec"), Field("*")}},
-		{claim: "C5: quotes protect white space", text: "[' a ']", path: Path{Field(" a ")}},
-		{claim: "C5: quotes protect double quotes", text: `['a"b']`, path: Path{Field(`a"b`)}},
-		{claim: "C5: a quoted name may be empty, as upstream", text: ".spec['']", path: Path{Field("spec"), Field("")}},
-		{claim: "C5: every escape of upstream", text: `['\a\b\f\n\r\t\v\'\\']`, path: Path{Field("\a\b\f\n\r\t\v'\\")}},
-		{claim: "C5: an escape that is not needed", text: `['it\'s']`, path: Path{Field("it's")}, canonical: ".it's"},
+		{claim: "C5: a quoted name may contain a dot", text: ".spec['a.b']", path: Path{Field("spec"), Field("a.b")}},
+		{claim: "C5: a quoted name may contain brackets", text: ".spec['a[0]']", path: Path{Field("spec"), Field("a[0]")}},
+		{claim: "C5: a quoted star is a name", text: ".spec['*']", path: Path{Field("spec"), Field("*")}},
+		{claim: "C5: a quoted name may have white space around it", text: "[' a ']", path: Path{Field(" a ")}},
+		{claim: "C5: a quoted name may contain double quotes", text: `['a"b']`, path: Path{Field(`a"b`)}},
+		{claim: "C5: a quoted name may be empty, as in upstream's fieldPath", text: ".spec['']", path: Path{Field("spec"), Field("")}},
+		{claim: "C5: all escapes of upstream's fieldPath are allowed", text: `['\a\b\f\n\r\t\v\'\\']`, path: Path{Field("\a\b\f\n\r\t\v'\\")}},
+		{claim: "C5: an unnecessary escape makes no difference", text: `['it\'s']`, path: Path{Field("it's")}, canonical: ".it's"},
 		{claim: "C5: a quoted name may end in a backslash", text: `['a.\\']`, path: Path{Field(`a.\`)}},
-		{claim: "C5: .name takes a dash", text: ".a-b", path: Path{Field("a-b")}},
-		{claim: "C5: .name takes digits", text: ".34", path: Path{Field("34")}},
-		{claim: "C5: .name takes white space inside", text: ".white space", path: Path{Field("white space")}},
-		{claim: "C5: .name takes a quote inside", text: ".foo's", path: Path{Field("foo's")}},
-		{claim: "C5: .name takes a backslash as it stands", text: `.\n`, path: Path{Field(`\n`)}},
-		{claim: "C5: .name takes $ and @", text: ".$ref.@id", path: Path{Field("$ref"), Field("@id")}},
-		{claim: "C5: .name takes a star among other characters", text: ".a*", path: Path{Field("a*")}},
-		{claim: "C5: .name takes letters of all scripts", text: ".größe.数", path: Path{Field("größe"), Field("数")}},
+		{claim: "C5: .name may contain a dash", text: ".a-b", path: Path{Field("a-b")}},
+		{claim: "C5: .name may consist of digits", text: ".34", path: Path{Field("34")}},
+		{claim: "C5: .name may contain white space", text: ".white space", path: Path{Field("white space")}},
+		{claim: "C5: .name may contain a single quote", text: ".foo's", path: Path{Field("foo's")}},
+		{claim: "C5: a backslash in .name is literal", text: `.\n`, path: Path{Field(`\n`)}},
+		{claim: "C5: .name may contain $ and @", text: ".$ref.@id", path: Path{Field("$ref"), Field("@id")}},
+		{claim: "C5: .name may contain a star beside other characters", text: ".a*", path: Path{Field("a*")}},
+		{claim: "C5: .name may contain letters of all scripts", text: ".größe.数", path: Path{Field("größe"), Field("数")}},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
 			got, err := Parse(tc.text)
@@ -59,7 +59,7 @@ func TestParse(t *testing.T) {
 			}
 			again, err := Parse(got.String())
 			if err != nil || !again.Equal(got) {
-				t.Errorf("Parse(%q) = %#v, %v; want the path it was written from", got.String(), again, err)
+				t.Errorf("Parse(%q) = %#v, %v; want the original path", got.String(), again, err)
 			}
 		})
 	}
@@ -120,12 +120,12 @@ func TestParseRejects(t *testing.T) {
 		{"C5: a bracket that is not closed", ".spec[", at(5, "must close [")},
 		{"C5: a quote that is not closed", ".spec['a", at(5, "must close ['")},
 		{"C5: an open quote at the end", ".spec['", at(5, "must close ['")},
-		{"C5: a quote that an escape keeps open", `.spec['a\']`, at(5, "must close ['")},
+		{"C5: an escaped closing quote", `.spec['a\']`, at(5, "must close ['")},
 		{"C5: an escape at the end", `.spec['a\`, at(5, "must close ['")},
 		{"C5: no bracket after the quote", ".spec['a'", at(8, badClose)},
 		{"C5: two names in brackets", ".spec['a','b']", at(8, badClose)},
-		{"C5: a quote inside that is not escaped", ".spec['it's']", at(9, badClose)},
-		{"C5: an escape that upstream does not know", `.spec['\x41']`, at(7, badEscape)},
+		{"C5: a quote in a quoted name that is not escaped", ".spec['it's']", at(9, badClose)},
+		{"C5: an escape that upstream does not support", `.spec['\x41']`, at(7, badEscape)},
 		{"C5: an escaped double quote", `.spec['\"']`, at(7, badEscape)},
 		{"C5: white space before", " .spec", noSpace},
 		{"C5: white space after", ".spec ", noSpace},
@@ -149,25 +149,25 @@ func TestParseRejects(t *testing.T) {
 				t.Errorf("Parse(%q): %q, want %q", tc.text, err, tc.err)
 			}
 			if got != nil {
-				t.Errorf("Parse(%q) = %#v beside its error", tc.text, got)
+				t.Errorf("Parse(%q) = %#v together with an error", tc.text, got)
 			}
 		})
 	}
 }
 
-func TestRelations(t *testing.T) {
+func TestEqualAndHasPrefix(t *testing.T) {
 	for _, tc := range []struct {
-		claim             string
-		path, other       string
-		equal, otherLeads bool
+		claim         string
+		path, other   string
+		equal, prefix bool // whether other is equal to path, and a prefix of it
 	}{
-		{"C4: .spec.a is .spec['a']", ".spec.a", ".spec['a']", true, true},
-		{"C4: a name with a dot is not two names", ".spec['a.b']", ".spec.a.b", false, false},
-		{"C4: a name of a star is not [*]", ".spec['*']", ".spec[*]", false, false},
+		{"C4: .spec.a equals .spec['a']", ".spec.a", ".spec['a']", true, true},
+		{"C4: a quoted name with a dot is one name", ".spec['a.b']", ".spec.a.b", false, false},
+		{"C4: a name that is a star is not [*]", ".spec['*']", ".spec[*]", false, false},
 		{"C8: a parent is a prefix", ".spec.a.b", ".spec['a']", false, true},
 		{"C8: a child is not a prefix", ".spec.a", ".spec.a.b", false, false},
-		{"C8: the start of a name is not a prefix", ".spec.ab", ".spec.a", false, false},
-		{"C8: [*] is a prefix", ".l[*].a", ".l[*]", false, true},
+		{"C8: part of a name is not a prefix", ".spec.ab", ".spec.a", false, false},
+		{"C8: a path that ends in [*] is a prefix", ".l[*].a", ".l[*]", false, true},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
 			path, other := mustParse(t, tc.path), mustParse(t, tc.other)
@@ -175,10 +175,10 @@ func TestRelations(t *testing.T) {
 				t.Errorf("Equal() = %v, want %v", got, tc.equal)
 			}
 			if got := path.String() == other.String(); got != tc.equal {
-				t.Errorf("canonical forms %q and %q", path, other)
+				t.Errorf("equal canonical forms: %v, want %v: %q and %q", got, tc.equal, path, other)
 			}
-			if got := path.HasPrefix(other); got != tc.otherLeads {
-				t.Errorf("HasPrefix() = %v, want %v", got, tc.otherLeads)
+			if got := path.HasPrefix(other); got != tc.prefix {
+				t.Errorf("HasPrefix() = %v, want %v", got, tc.prefix)
 			}
 			if !path.HasPrefix(nil) {
 				t.Errorf("the root is not a prefix")
@@ -206,12 +206,12 @@ func TestParseIsLinear(t *testing.T) {
 			start := time.Now()
 			if path, err := Parse(tc.text); err == nil {
 				if again, err := Parse(path.String()); err != nil || !again.Equal(path) {
-					t.Errorf("the path does not survive its canonical form: %v", err)
+					t.Errorf("parsing the canonical form gives another path or an error: %v", err)
 				}
 			} else if len(err.Error()) > 200 {
-				t.Errorf("an error of %d bytes", len(err.Error()))
+				t.Errorf("the error has %d bytes", len(err.Error()))
 			}
-			// Quadratic work would take minutes.
+			// A quadratic algorithm would take minutes.
 			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("took %s", took)
 			}
@@ -227,7 +227,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if len(path) == 0 {
-			t.Fatalf("Parse(%q) yields the root", text)
+			t.Fatalf("Parse(%q) returned the root", text)
 		}
 		canonical := path.String()
 		if len(canonical) > len(text) {
