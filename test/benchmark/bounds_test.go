@@ -119,8 +119,7 @@ func serve(crd *apiextensionsv1.CustomResourceDefinition) (map[string]*structura
 	if _, err := managedfields.NewTypeConverter(spec.Components.Schemas, false); err != nil {
 		return nil, err
 	}
-	plan := customresource.NewPlan(crd, schemas, nil)
-	plan.DropDisabledDefaults(schemas)
+	_, schemas = customresource.NewPlan(crd, schemas, nil)
 	_, _, err = validation.NewSchemaValidator(internal.OpenAPIV3Schema)
 	return schemas, err
 }
@@ -194,7 +193,7 @@ func newDefaultedMap(tb testing.TB, values, entries int) defaultedMap {
 	crd.Spec.CustomFeatureGates = disabledGates([]string{".byName[*].size"})
 	crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: "v2", Served: true})
 	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter}
-	plan := customresource.NewPlan(crd, map[string]*structuralschema.Structural{"v1": schema.DeepCopy(), "v2": &schema}, copier{})
+	plan, _ := customresource.NewPlan(crd, map[string]*structuralschema.Structural{"v1": schema.DeepCopy(), "v2": &schema}, copier{})
 	return defaultedMap{plan.Resource("v2"), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "gateway.example.com/v2", "kind": "HTTPRoute", "metadata": map[string]any{"name": "a"},
 		"byName": byName,
@@ -243,7 +242,8 @@ func allDropped(tb testing.TB, paths int) func() error {
 	schema := manyFields(tb, paths, 1)
 	crd := crdOf(tb, schema, manyPaths(paths))
 	schemas := map[string]*structuralschema.Structural{"v1": structuralOf(tb, schema)}
-	endpoint := customresource.NewPlan(crd, schemas, nil).Resource("v1")
+	plan, _ := customresource.NewPlan(crd, schemas, nil)
+	endpoint := plan.Resource("v1")
 	spec := map[string]any{}
 	for i := range paths {
 		spec[manyName(i)] = "value"

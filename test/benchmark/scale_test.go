@@ -312,8 +312,7 @@ func compiled(tb testing.TB) []struct {
 		{"unions", func() any { return union.Compile(structural, nil) }},
 		{"gates", func() any { return fieldgate.Compile(gates, structural) }},
 		{"unions+gates", func() any {
-			plan := fieldgate.Compile(gates, structural)
-			plan.LearnUnions(structural)
+			plan := fieldgate.CompileWithOptions(gates, structural, fieldgate.Options{Unions: true})
 			return [2]any{plan, union.Compile(structural, plan.DisabledGate)}
 		}},
 		{"cel", func() any { return cel.NewValidator(rules, true, celconfig.PerCallLimit) }},

@@ -6,7 +6,6 @@ package customresource
 import (
 	"fmt"
 
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -68,19 +67,6 @@ func (p *Plan) convertObjects(stored *ownership.Objects, apiVersion string) (*ow
 		*each.to = converted.Object
 	}
 	return &out, nil
-}
-
-// learnDefaults compiles the defaults that objects of other versions have before the gates are asked.
-func (p *Plan) learnDefaults(schemas map[string]*structuralschema.Structural) {
-	if p.gates == nil || p.convertor == nil {
-		return
-	}
-	for i := range p.versions {
-		v := &p.versions[i]
-		if v.name != p.storage.Version {
-			v.defaults = compileDefaults(schemas[v.name])
-		}
-	}
 }
 
 // convert returns a converted copy.

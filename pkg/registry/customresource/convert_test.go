@@ -49,7 +49,8 @@ properties: {spec: {type: object, default: {image: i, count: 7}, properties: {im
 			webhook := &renamer{}
 			schemas := testSchemas()
 			schemas["v1beta1"] = testyaml.Structural(t, tc.schema)
-			endpoint := NewPlan(withWebhook(t), schemas, webhook).Resource("v1beta1")
+			plan, _ := NewPlan(withWebhook(t), schemas, webhook)
+			endpoint := plan.Resource("v1beta1")
 			seen := &recorder{}
 			_, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
 			var old *unstructured.Unstructured

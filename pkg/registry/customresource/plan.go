@@ -4,6 +4,7 @@
 package customresource
 
 import (
+	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -23,81 +24,102 @@ import (
 // Plan is what fairlead does to the custom resources of one CRD. It is compiled once, when the handler of the CRD is
 // built, and immutable. The nil Plan does nothing, at no cost (rules R2, R3); all methods accept it.
 type Plan struct {
-	gates *fieldgate.Plan // nil where there are none
+	gates *fieldgate.Plan // nil if there are none
 	crd   types.UID
-	// storage is the version that the gates speak of (rule G1).
+	// storage is the version that the paths of the gates belong to (rule G1).
 	storage schema.GroupVersion
-	// convertor converts to the storage version and back. It is nil where paths are evaluated in every version as
-	// they are: with conversion None.
+	// convertor converts to the storage version and back. It is nil with conversion None: then the paths of the gates
+	// apply in every version.
 	convertor runtime.ObjectConvertor
 	versions  []version // in the order of the CRD
 }
 
-// version is what the plan knows of a version.
+// version is a version of the CRD.
 type version struct {
 	name      string
 	hasStatus bool
-	unions    *union.Plan // nil where there are none
-	// schema is the structural schema, with all defaults, of a version in which the paths of the gates apply, else nil.
+	unions    *union.Plan // nil if there are none
+	// schema is the structural schema, with all defaults. It is nil if the CRD has no gates, or their paths do not apply
+	// in the version.
 	schema *structuralschema.Structural
-	// defaults are those that are filled in before the gates are evaluated, or nil if there are none.
+	// defaults are those that are filled in before the gates are evaluated. It is nil if there are none, or if the paths
+	// of the gates apply in the version: then defaults of disabled fields are not filled in.
 	defaults *defaults
 }
 
-// NewPlan compiles what the CRD asks for, as far as the server's feature gates allow it, or returns nil where that
-// is nothing. schemas are the structural schemas of the CRD by version. convertor must not modify what it converts;
-// it is asked only where an object of another version than the stored one might be changed.
-func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*structuralschema.Structural, convertor runtime.ObjectConvertor) *Plan {
-	p := &Plan{
-		crd:      crd.UID,
-		versions: make([]version, len(crd.Spec.Versions)),
-	}
+// NewPlan compiles the plan of a CRD, as far as the server's feature gates enable it. It returns nil if there is nothing
+// to do. schemas are the structural schemas of the CRD by version, and served those to serve the CRD with: they lack the
+// defaults of disabled fields (rule G8). schemas is not modified; both share what is the same. convertor must not modify
+// what it converts. It is called only if an object of another version than the stored one might be changed.
+func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*structuralschema.Structural, convertor runtime.ObjectConvertor) (plan *Plan, served map[string]*structuralschema.Structural) {
+	p := &Plan{crd: crd.UID, storage: storageVersionOf(crd), versions: make([]version, len(crd.Spec.Versions))}
 	if crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter {
 		p.convertor = convertor
 	}
+	options := fieldgate.Options{Unions: utilfeature.DefaultFeatureGate.Enabled(features.APIUnions)}
+	if utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning) {
+		p.gates = fieldgate.CompileWithOptions(crd.Spec.CustomFeatureGates, schemas[p.storage.Version], options)
+	}
+	hasUnions := false
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
-		p.versions[i] = version{name: v.Name, hasStatus: v.Subresources != nil && v.Subresources.Status != nil}
-		if v.Storage {
-			p.storage = schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}
-		}
-	}
-	if crd.Spec.CustomFeatureGates != nil && utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning) {
-		p.gates = fieldgate.Compile(crd.Spec.CustomFeatureGates, schemas[p.storage.Version])
-	}
-	p.learnDefaults(schemas)
-	hasUnions := utilfeature.DefaultFeatureGate.Enabled(features.APIUnions) && p.compileUnions(schemas)
-	if hasUnions {
-		p.gates.LearnUnions(schemas[p.storage.Version])
+		p.versions[i] = p.compileVersion(v, schemas[v.Name], options.Unions)
+		hasUnions = hasUnions || p.versions[i].unions != nil
 	}
 	if p.gates == nil && !hasUnions {
-		return nil
+		return nil, schemas
 	}
-	return p
+	return p, p.withoutDisabledDefaults(schemas)
 }
 
-// hasFeatures tells whether the server has any of fairlead's features; without them it is upstream's (rule F2).
+func storageVersionOf(crd *apiextensionsv1.CustomResourceDefinition) schema.GroupVersion {
+	storage := schema.GroupVersion{Group: crd.Spec.Group}
+	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Storage {
+			storage.Version = v.Name
+		}
+	}
+	return storage
+}
+
+// compileVersion compiles a version of the CRD, once the gates are compiled.
+func (p *Plan) compileVersion(v *apiextensionsv1.CustomResourceDefinitionVersion, schema *structuralschema.Structural, unionsEnabled bool) version {
+	compiled := version{name: v.Name, hasStatus: v.Subresources != nil && v.Subresources.Status != nil}
+	var disabledGate func(fieldpath.Path) string
+	switch {
+	case p.gates == nil:
+	case p.pathsApply(v.Name):
+		compiled.schema, disabledGate = schema, p.gates.DisabledGate
+	default:
+		compiled.defaults = compileDefaults(schema)
+	}
+	if unionsEnabled {
+		compiled.unions = union.Compile(schema, disabledGate)
+	}
+	return compiled
+}
+
+// withoutDisabledDefaults returns the schemas without the defaults of disabled fields (rule G8).
+func (p *Plan) withoutDisabledDefaults(schemas map[string]*structuralschema.Structural) map[string]*structuralschema.Structural {
+	if p.gates == nil {
+		return schemas
+	}
+	served := maps.Clone(schemas)
+	for i := range p.versions {
+		if v := &p.versions[i]; v.schema != nil {
+			served[v.name] = p.gates.WithoutDisabledDefaults(v.schema)
+		}
+	}
+	return served
+}
+
+// hasFeatures reports whether any of fairlead's features is enabled. If not, the server is upstream's (rule F2).
 func hasFeatures() bool {
 	gate := utilfeature.DefaultFeatureGate
 	return gate.Enabled(features.CRDFieldLevelVersioning) || gate.Enabled(features.APIUnions)
 }
 
-// compileUnions tells whether any version has unions.
-func (p *Plan) compileUnions(schemas map[string]*structuralschema.Structural) bool {
-	found := false
-	for i := range p.versions {
-		v := &p.versions[i]
-		var disabledGate func(fieldpath.Path) string
-		if p.pathsApply(v.name) {
-			disabledGate = p.gates.DisabledGate
-		}
-		v.unions = union.Compile(schemas[v.name], disabledGate)
-		found = found || v.unions != nil
-	}
-	return found
-}
-
-// version returns what is known of a version, and whether the CRD has it. A CRD has few.
+// version returns a version of the CRD by name, and whether there is one. A CRD has few.
 func (p *Plan) version(name string) (v version, found bool) {
 	i := slices.IndexFunc(p.versions, func(v version) bool { return v.name == name })
 	if i < 0 {
@@ -106,22 +128,8 @@ func (p *Plan) version(name string) (v version, found bool) {
 	return p.versions[i], true
 }
 
-// DropDisabledDefaults takes the defaults of disabled fields out of the schemas in which the paths mean what they say
-// (rule G8). Schemas that it changes are replaced by copies.
-func (p *Plan) DropDisabledDefaults(schemas map[string]*structuralschema.Structural) {
-	if p == nil {
-		return
-	}
-	for i := range p.versions {
-		if v := &p.versions[i]; p.pathsApply(v.name) {
-			v.schema = schemas[v.name]
-			schemas[v.name] = p.gates.WithoutDisabledDefaults(v.schema)
-		}
-	}
-}
-
-// pathsApply reports whether the paths of the gates mean what they say in a version: with conversion None, and in the
-// storage version.
+// pathsApply reports whether the paths of the gates apply in a version: with conversion None in every version, else in
+// the storage version.
 func (p *Plan) pathsApply(versionName string) bool {
 	return p.convertor == nil || versionName == p.storage.Version
 }
@@ -184,7 +192,7 @@ func (e *Endpoint) ForScale() *Endpoint {
 	return &scale
 }
 
-// pathsApply reports whether the paths of the gates mean what they say in the endpoint's version.
+// pathsApply reports whether the paths of the gates apply in the endpoint's version.
 func (e *Endpoint) pathsApply() bool { return e.plan.pathsApply(e.version) }
 
 // schema returns the structural schema of the endpoint's version, or nil if the paths of the gates do not apply there.

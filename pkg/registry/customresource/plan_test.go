@@ -90,7 +90,8 @@ func (r *renamer) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner)
 func planFor(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, convertor runtime.ObjectConvertor) *Plan {
 	t.Helper()
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.CRDFieldLevelVersioning, true)
-	return NewPlan(crd, testSchemas(), convertor)
+	plan, _ := NewPlan(crd, testSchemas(), convertor)
+	return plan
 }
 
 func withWebhook(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
@@ -107,7 +108,7 @@ func customResource(version string, spec map[string]any) *unstructured.Unstructu
 }
 
 func TestF2NoPlanWithTheServersGateOff(t *testing.T) {
-	if NewPlan(testCRD(t), testSchemas(), nil) != nil {
+	if plan, _ := NewPlan(testCRD(t), testSchemas(), nil); plan != nil {
 		t.Error("a plan although CRDFieldLevelVersioning is off")
 	}
 }
@@ -186,17 +187,19 @@ func TestG8DefaultsGoFromTheVersionsThatThePathsSpeakOf(t *testing.T) {
 		"webhook":         {withWebhook(t), true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.CRDFieldLevelVersioning, true)
 			schemas := testSchemas()
-			planFor(t, tc.crd, &renamer{}).DropDisabledDefaults(schemas)
-			if hasDefault(schemas["v1"]) || hasDefault(schemas["v1beta1"]) != tc.wantV1beta1 {
-				t.Errorf("defaults: v1 %v, v1beta1 %v", hasDefault(schemas["v1"]), hasDefault(schemas["v1beta1"]))
+			_, served := NewPlan(tc.crd, schemas, &renamer{})
+			if hasDefault(served["v1"]) || hasDefault(served["v1beta1"]) != tc.wantV1beta1 {
+				t.Errorf("defaults: v1 %v, v1beta1 %v", hasDefault(served["v1"]), hasDefault(served["v1beta1"]))
+			}
+			if diff := cmp.Diff(testSchemas(), schemas); diff != "" {
+				t.Errorf("R4: the schemas of the caller changed (-want +got):\n%s", diff)
 			}
 		})
 	}
-	schemas := testSchemas()
-	(*Plan)(nil).DropDisabledDefaults(schemas)
-	if !hasDefault(schemas["v1"]) {
-		t.Error("a nil plan dropped a default")
+	if _, served := NewPlan(testCRD(t), testSchemas(), nil); !hasDefault(served["v1"]) {
+		t.Error("F2: a default was dropped although CRDFieldLevelVersioning is off")
 	}
 }
 

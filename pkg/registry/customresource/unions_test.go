@@ -52,7 +52,8 @@ func unionPlan(t *testing.T, change func(*apiextensionsv1.CustomResourceDefiniti
 	if change != nil {
 		change(crd)
 	}
-	return NewPlan(crd, map[string]*structuralschema.Structural{"v1": unionSchema(), "v1beta1": unionSchema()}, &renamer{})
+	plan, _ := NewPlan(crd, map[string]*structuralschema.Structural{"v1": unionSchema(), "v1beta1": unionSchema()}, &renamer{})
+	return plan
 }
 
 func withoutGates(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.CustomFeatureGates = nil }
@@ -85,7 +86,7 @@ func write(t *testing.T, e *Endpoint, obj, old *unstructured.Unstructured, dryRu
 func TestF3NoUnionsWithTheServersGateOff(t *testing.T) {
 	crd := testCRD(t)
 	withoutGates(crd)
-	if NewPlan(crd, map[string]*structuralschema.Structural{"v1": unionSchema()}, nil) != nil {
+	if plan, _ := NewPlan(crd, map[string]*structuralschema.Structural{"v1": unionSchema()}, nil); plan != nil {
 		t.Error("a plan although APIUnions is off")
 	}
 }
@@ -515,7 +516,7 @@ func defaultedPlan(t *testing.T, gate bool) (*Plan, schemaDefaulter) {
 	schemas := schemaDefaulter{"v1": v1, "v1beta1": unionSchema()}
 	crd := testCRD(t)
 	withoutGates(crd)
-	return NewPlan(crd, schemas, nil), schemas
+	return NewPlan(crd, schemas, nil)
 }
 
 // schemaDefaulter fills in the defaults of schemas by version, as upstream does.

@@ -66,9 +66,7 @@ func adjustedPlan(t testing.TB, paths ...string) (*Plan, *structuralschema.Struc
 	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: paths}
 	gates := &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}}
 	schema := testyaml.Structural(t, adjustedSchemaYAML)
-	plan := Compile(gates, schema)
-	plan.LearnUnions(schema)
-	return plan, schema
+	return CompileWithOptions(gates, schema, Options{Unions: true}), schema
 }
 
 // configurationsToAdjust are the cases of TestG4AdjustConfiguration.

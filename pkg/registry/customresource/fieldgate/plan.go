@@ -55,16 +55,28 @@ type elements struct {
 type child struct {
 	name   string
 	node   node
-	member *membership // nil where the field belongs to no union
+	member *membership // nil if the field belongs to no union, or without Options.Unions
 }
 
 const noGuard = -1
 
-// Compile returns the Plan for the feature gates of a CRD, with the structural schema of its storage version, which
-// tells the keys of list maps. It returns nil where no gate could have an effect: all are enabled, and those that
-// are deprecated guard nothing. Paths that do not parse are left out: validation has refused them (rule C5), and
-// serving must not fail (rule F5). The Plan refers to gates, which must not change any more.
+// Options are those of a Plan.
+type Options struct {
+	// Unions says that the unions of the schema are in force: a gate then never restores a member that the discriminator
+	// does not select (rule U9).
+	Unions bool
+}
+
+// Compile is CompileWithOptions without options.
 func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural) *Plan {
+	return CompileWithOptions(gates, schema, Options{})
+}
+
+// CompileWithOptions returns the Plan for the feature gates of a CRD. schema is the structural schema of its storage
+// version, which has the keys of list maps. It returns nil if no gate can have an effect: all are enabled, and those that
+// are deprecated guard nothing. Paths that do not parse are left out: validation has refused them (rule C5), and
+// serving must not fail (rule F5). The Plan refers to gates, which must not be modified afterwards.
+func CompileWithOptions(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural, opts Options) *Plan {
 	if gates == nil {
 		return nil
 	}
@@ -78,6 +90,9 @@ func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *
 		return nil
 	}
 	p.guards = slices.Clone(p.guards)
+	if opts.Unions {
+		p.root.findMembers(schema)
+	}
 	return p
 }
 

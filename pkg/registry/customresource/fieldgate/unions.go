@@ -11,21 +11,14 @@ type membership struct {
 	value         string // that selects the field
 }
 
-// isSelected tells whether the union of an object selects the field. An absent discriminator means "" (rule U3).
+// isSelected reports whether the union of an object selects the field. An absent discriminator means "" (rule U3).
 func (m *membership) isSelected(obj map[string]any) bool {
 	value, _ := obj[m.discriminator].(string)
 	return value == m.value
 }
 
-// LearnUnions tells a plan that is not in use yet which guarded fields are members of unions: a gate never brings back
-// a member that the discriminator does not select (rule U9). schema is the one that the plan was compiled with.
-func (p *Plan) LearnUnions(schema *structuralschema.Structural) {
-	if p != nil {
-		p.root.learnUnions(schema)
-	}
-}
-
-func (n *node) learnUnions(schema *structuralschema.Structural) {
+// findMembers sets child.member of the fields at n and below that are members of unions. schema is that of n.
+func (n *node) findMembers(schema *structuralschema.Structural) {
 	if schema == nil {
 		return
 	}
@@ -41,7 +34,7 @@ func (n *node) learnUnions(schema *structuralschema.Structural) {
 	}
 	for i := range n.fields {
 		if property, ok := schema.Properties[n.fields[i].name]; ok {
-			n.fields[i].node.learnUnions(&property)
+			n.fields[i].node.findMembers(&property)
 		}
 	}
 	each := n.each()
@@ -49,8 +42,8 @@ func (n *node) learnUnions(schema *structuralschema.Structural) {
 		return
 	}
 	if schema.Items != nil {
-		each.learnUnions(schema.Items)
+		each.findMembers(schema.Items)
 	} else if schema.AdditionalProperties != nil {
-		each.learnUnions(schema.AdditionalProperties.Structural)
+		each.findMembers(schema.AdditionalProperties.Structural)
 	}
 }

@@ -60,8 +60,7 @@ func TestU9AUnionMayMoveOffADisabledMember(t *testing.T) {
 		for position, in := range positions {
 			t.Run(name+" in "+position, func(t *testing.T) {
 				schema, gates := gatedUnion()
-				plan := Compile(gates, schema)
-				plan.LearnUnions(schema)
+				plan := CompileWithOptions(gates, schema, Options{Unions: true})
 				got, old := in(testyaml.Object(t, tc.written)), in(testyaml.Object(t, tc.old))
 				result := plan.Evaluate(Write{Object: got, Old: old})
 				if diff := cmp.Diff(in(testyaml.Object(t, tc.want)), got); diff != "" {
@@ -78,7 +77,7 @@ func TestU9AUnionMayMoveOffADisabledMember(t *testing.T) {
 	}
 }
 
-// TestU9NotWithoutTheServersGate: a plan that was not told of unions follows the table of G2 alone.
+// TestU9NotWithoutTheServersGate: a plan that was compiled without Options.Unions follows the table of G2 alone.
 func TestU9NotWithoutTheServersGate(t *testing.T) {
 	schema, gates := gatedUnion()
 	got := map[string]any{"struct": testyaml.Object(t, `{type: Git}`)}
@@ -86,7 +85,6 @@ func TestU9NotWithoutTheServersGate(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"struct": testyaml.Object(t, `{type: Git, s3: x}`)}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	(*Plan)(nil).LearnUnions(schema)
 }
 
 // TestU6DisabledGateIsThatOfTheField (rule U6), not of one around it, and of no enabled one.
