@@ -153,8 +153,8 @@ func (o object) refused(err error, texts ...string) {
 	}
 }
 
-// TestU4EveryWriteNormalizes (rules U3, U4, U5, V3) switches unions in all places through every way to write. The client
-// sends the members that it deselects as they are, as one does that does not know them.
+// TestU4EveryWriteNormalizes (rules U3, U4.1, U5, V3) switches unions everywhere in an object, by every kind of write.
+// The client sends the members that it deselects as they are, like a client that does not know them.
 func TestU4EveryWriteNormalizes(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newUnionsCRD(t))
@@ -228,7 +228,7 @@ func TestU4CreateIsNotNormalized(t *testing.T) {
 	o.warned()
 }
 
-// TestU4NothingIsEverSet (rule U4): a member that is not there stays away, and the write fails loudly.
+// TestU4NothingIsEverSet (rule U4.2): a member that is not there stays away, and the write fails loudly.
 func TestU4NothingIsEverSet(t *testing.T) {
 	t.Parallel()
 	o := newSubject(t, newUnionsCRD(t)).object(t)

@@ -28,35 +28,35 @@ func TestNormalize(t *testing.T) {
 			claim:  "U4: never on create",
 			object: `{spec: {source: {type: S3, git: {}, s3: {}}}}`,
 		}, {
-			claim:    "U4: a changed discriminator clears what it does not select",
+			claim:    "U4.1: a changed discriminator clears what it does not select",
 			old:      `{spec: {source: {type: Git, git: {url: u}}}}`,
 			object:   `{spec: {source: {type: S3, git: {url: u}, s3: {bucket: b}}}}`,
 			want:     `{spec: {source: {type: S3, s3: {bucket: b}}}}`,
 			warnings: []string{`spec.source.git: cleared: spec.source.type changed from "Git" to "S3"`},
 		}, {
-			claim:    "U4: also what the request itself has set",
+			claim:    "U4.1: also what the request itself has set",
 			old:      `{spec: {source: {type: None}}}`,
 			object:   `{spec: {source: {type: Git, git: {}, s3: {}}}}`,
 			want:     `{spec: {source: {type: Git, git: {}}}}`,
 			warnings: []string{`spec.source.s3: cleared: spec.source.type changed from "None" to "Git"`},
 		}, {
-			claim:    "U4: a value without a member clears all",
+			claim:    "U4.1: a value without a member clears all",
 			old:      `{spec: {source: {type: Git, git: {}, s3: {}}}}`,
 			object:   `{spec: {source: {type: None, git: {}, s3: {}, name: n}}}`,
 			want:     `{spec: {source: {type: None, name: n}}}`,
 			warnings: []string{`spec.source.git, spec.source.s3: cleared: spec.source.type changed from "Git" to "None"`},
 		}, {
-			claim:    "U4: a value that the union does not have selects nothing",
+			claim:    "U4.1: a value that the union does not have selects nothing",
 			old:      `{spec: {source: {type: Git, git: {}}}}`,
 			object:   `{spec: {source: {type: FTP, git: {}, ftp: {}}}}`,
 			want:     `{spec: {source: {type: FTP, ftp: {}}}}`,
 			warnings: []string{`spec.source.git: cleared: spec.source.type changed from "Git" to "FTP"`},
 		}, {
-			claim:  "U4: an unchanged discriminator clears nothing, be the members as they may",
+			claim:  "U4.2: an unchanged discriminator clears nothing, be the members as they may",
 			old:    `{spec: {source: {type: Git, git: {}}}}`,
 			object: `{spec: {source: {type: Git, s3: {}, git: null}}}`,
 		}, {
-			claim:  "U4: it never sets a value and never adds a member",
+			claim:  "U4.2: it never sets a value and never adds a member",
 			old:    `{spec: {source: {type: S3, s3: {}}}}`,
 			object: `{spec: {source: {type: Git}}}`,
 		}, {
@@ -64,13 +64,13 @@ func TestNormalize(t *testing.T) {
 			old:    `{spec: {source: {type: Git, git: {}}}}`,
 			object: `{spec: {source: {type: S3, git: null, s3: {}}}}`,
 		}, {
-			claim:    "U4: zero values are set",
+			claim:    "U4.1: zero values are set",
 			old:      `{spec: {two: {x: X1, x1: 0, x2: false, w: W1, w1: []}}}`,
 			object:   `{spec: {two: {x: X2, x1: 0, x2: false, w: W1, w1: []}}}`,
 			want:     `{spec: {two: {x: X2, x2: false, w: W1, w1: []}}}`,
 			warnings: []string{`spec.two.x1: cleared: spec.two.x changed from "X1" to "X2"`},
 		}, {
-			claim:  "U4: of two unions in one object each has its own discriminator",
+			claim:  "U4.1: of two unions in one object each has its own discriminator",
 			old:    `{spec: {two: {x: X1, x1: 1, w: W1, w1: [a]}}}`,
 			object: `{spec: {two: {x: "", x1: 1, w: "", w1: [a]}}}`,
 			want:   `{spec: {two: {x: "", w: ""}}}`,
@@ -159,7 +159,7 @@ func TestNormalize(t *testing.T) {
 			old:    `{mode: A, spec: {source: [], map: [{type: Git, git: {}}], items: {a: {type: Git, git: {}}}, two: {w: W1}}}`,
 			object: `{mode: [B], a: x, spec: {source: {type: S3, git: {}}, map: {k: 1}, items: [null, 1, {name: {}, type: S3, git: {}}], two: {w: {}, w1: []}}}`,
 		}, {
-			claim:  "U4: a persisted discriminator of a wrong type differs from every string",
+			claim:  "U4.1: a persisted discriminator of a wrong type differs from every string",
 			old:    `{mode: {}, a: x, spec: {two: {x: 1, x1: 1, w: [], w1: [a]}}}`,
 			object: `{mode: B, a: x, b: y, spec: {two: {x: X2, x1: 1, x2: true, w: "", w1: [a]}}}`,
 			want:   `{mode: B, b: y, spec: {two: {x: X2, x2: true, w: ""}}}`,
