@@ -11,33 +11,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/fairlead-dev/fairlead/internal/localserver"
 )
 
-const startTimeout = time.Minute
+const (
+	startTimeout = time.Minute
+	stopTimeout  = 20 * time.Second
+)
 
 func main() {
-	// The server gets a signal when the thread that started it ends (see dieWithParent); the main thread stays.
+	// The server is stopped when the thread that started it ends, see localserver; the main thread stays.
 	runtime.LockOSThread()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	if err := run(signals); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintf(os.Stderr, "fairlead: %v\n", err)
 		os.Exit(1)
 	}
 }
 
 // run serves until a signal arrives, which is no error, or until the server fails.
-func run(signals <-chan os.Signal) error {
+func run() error {
+	interrupted, release := untilSignal()
+	defer release()
 	s, err := readSettings()
 	if err != nil {
 		return err
 	}
-	unlock, err := lockRunDir(s.runDir)
+	unlock, err := lockRunDir(runDir)
 	if err != nil {
 		return err
 	}
@@ -45,50 +51,56 @@ func run(signals <-chan os.Signal) error {
 	if err := checkPort(s.port); err != nil {
 		return err
 	}
-	credentials, err := ensureCredentials(s.runDir, time.Now())
+	server, err := localserver.Start(localserver.Options{
+		Program: program, Dir: runDir, Port: s.port, FeatureGates: s.featureGates,
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing: make builds it", program)
+	}
 	if err != nil {
 		return err
 	}
-	if err := writeKubeconfig(s.kubeconfig(), s.url(), credentials); err != nil {
-		return err
-	}
-	server, err := startServer(s)
-	if err != nil {
-		return err
-	}
-	return attend(server, s, credentials, signals)
+	return attend(interrupted, server)
 }
 
-// attend sees the server through its life: start, service, stop.
-func attend(server *server, s settings, credentials *credentials, signals <-chan os.Signal) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), startTimeout,
-		fmt.Errorf("not ready after %v; see %s", startTimeout, s.shown(s.log())))
+func untilSignal() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+// attend waits for the server's start, and then for its end or a signal.
+func attend(interrupted context.Context, server *localserver.Server) error {
+	progress := showProgress(server.URL)
+	starting, cancel := context.WithTimeoutCause(interrupted, startTimeout, fmt.Errorf("gave up after %v", startTimeout))
 	defer cancel()
-	progress := showProgress(s)
-	ready := make(chan error, 1)
-	go func() { ready <- waitReady(ctx, s.url(), credentials) }()
-
-	select {
-	case err := <-ready:
-		if err != nil {
-			progress.end("failed")
-			return errors.Join(err, server.stop(signals))
-		}
-		progress.end("ready")
-	case <-server.exited:
-		progress.end("failed")
-		return server.failure("did not start")
-	case <-signals:
+	err := server.WaitReady(starting)
+	switch {
+	case interrupted.Err() != nil:
 		progress.end("interrupted")
-		return server.stop(signals)
+		return stop(server)
+	case err != nil:
+		progress.end("failed")
+		return errors.Join(err, stop(server))
 	}
+	progress.end("ready")
 
-	printDemo(os.Stdout, s)
+	printDemo(os.Stdout)
 	select {
-	case <-server.exited:
-		return server.failure("stopped on its own")
-	case <-signals:
+	case <-server.Exited():
+		return server.Failure("stopped on its own")
+	case <-interrupted.Done():
 		fmt.Println("\nfairlead: stopping …")
-		return server.stop(signals)
+		return stop(server)
 	}
+}
+
+// stop ends the server. Another signal meanwhile kills it, as does a stop that takes too long.
+func stop(server *localserver.Server) error {
+	again, release := untilSignal()
+	defer release()
+	ctx, cancel := context.WithTimeoutCause(again, stopTimeout, fmt.Errorf("gave up after %v", stopTimeout))
+	defer cancel()
+	if err := server.Stop(ctx); again.Err() == nil {
+		return err
+	}
+	return nil
 }

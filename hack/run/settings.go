@@ -11,31 +11,34 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"github.com/fairlead-dev/fairlead/internal/localserver"
 )
 
 const (
 	defaultPort         = 6443
 	defaultFeatureGates = "APIUnions=true,CRDFieldLevelVersioning=true"
 
-	host = "127.0.0.1"
+	// Paths are relative to the root of the repository, and so are those in messages.
+	program = "_output/bin/kube-apiserver"
+	runDir  = "_output/run"
 )
 
-// settings say what to run and where to keep what it needs.
 type settings struct {
-	root         string // of the repository
-	runDir       string
 	port         int
 	featureGates string
 }
 
-// readSettings takes the port and the gates from the environment, where make puts `make run PORT=…`, and the place from
-// the program's own: it lies in _output/bin.
+// readSettings reads the port and the gates from the environment, where make puts `make run PORT=…`. It changes to the
+// root of the repository; this program is in _output/bin.
 func readSettings() (settings, error) {
-	program, err := os.Executable()
+	own, err := os.Executable()
 	if err != nil {
 		return settings{}, err
 	}
-	root := filepath.Dir(filepath.Dir(filepath.Dir(program)))
+	if err := os.Chdir(filepath.Join(filepath.Dir(own), "..", "..")); err != nil {
+		return settings{}, err
+	}
 	port, err := parsePort(os.Getenv("PORT"))
 	if err != nil {
 		return settings{}, err
@@ -44,7 +47,7 @@ func readSettings() (settings, error) {
 	if !found {
 		gates = defaultFeatureGates
 	}
-	return settings{root: root, runDir: filepath.Join(root, "_output", "run"), port: port, featureGates: gates}, nil
+	return settings{port: port, featureGates: gates}, nil
 }
 
 func parsePort(text string) (int, error) {
@@ -67,7 +70,7 @@ func otherPort(port int) int {
 }
 
 func checkPort(port int) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	listener, err := net.Listen("tcp", net.JoinHostPort(localserver.Host, strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("port %d is in use: choose another with make run PORT=%d", port, otherPort(port))
@@ -79,24 +82,8 @@ func checkPort(port int) error {
 	return listener.Close()
 }
 
-func (s settings) binary() string     { return filepath.Join(s.root, "_output", "bin", "kube-apiserver") }
-func (s settings) kubeconfig() string { return filepath.Join(s.runDir, "kubeconfig") }
-func (s settings) log() string        { return filepath.Join(s.runDir, "kube-apiserver.log") }
-func (s settings) url() string {
-	return "https://" + net.JoinHostPort(host, strconv.Itoa(s.port))
-}
-
-// shown is a path as the user sees it: from the root of the repository.
-func (s settings) shown(path string) string {
-	relative, err := filepath.Rel(s.root, path)
-	if err != nil {
-		return path
-	}
-	return relative
-}
-
-// lockRunDir makes the directory, closed to others, and takes it for this process: a second one would overwrite what
-// the first is using.
+// lockRunDir creates the directory, which only its owner can read, and locks it: a second process would overwrite what
+// the first one uses.
 func lockRunDir(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -1,16 +1,16 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package localserver
 
 import (
-	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -20,19 +20,15 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 const (
 	validity = 365 * 24 * time.Hour
-	// renewBefore is how much life certificates must have left at the start: a server may run for a while.
+	// renewBefore is how long certificates must be valid at the start, because a server may run for a while.
 	renewBefore = 30 * 24 * time.Hour
 	clockSkew   = time.Hour
 
-	serverCAFile       = "server-ca.crt"
-	clientCAFile       = "client-ca.crt"
+	caFile             = "ca.crt"
 	servingName        = "serving"
 	adminName          = "admin"
 	serviceAccountFile = "service-account.key"
@@ -40,21 +36,19 @@ const (
 
 // credentials are what a client needs to reach the server as its administrator.
 type credentials struct {
-	serverCA []byte // PEM
-	admin    tls.Certificate
-	adminCrt []byte // PEM
-	adminKey []byte // PEM
+	ca, crt, key []byte // PEM
+	admin        tls.Certificate
 }
 
-// ensureCredentials renews all certificates in dir unless they are complete, fit together and last for a while. The
-// keys of the authorities are never stored, therefore certificates are renewed together. The key that signs service
-// account tokens has no end and is kept.
+// ensureCredentials renews all certificates in a directory unless they are complete, match and remain valid for a while.
+// The key of the authority is never stored, so certificates are renewed together. The key that signs the tokens of
+// service accounts does not expire and is kept.
 func ensureCredentials(dir string, now time.Time) (*credentials, error) {
 	if err := ensureServiceAccountKey(filepath.Join(dir, serviceAccountFile)); err != nil {
 		return nil, err
 	}
-	if checkPair(dir, serverCAFile, servingName, x509.ExtKeyUsageServerAuth, now) != nil ||
-		checkPair(dir, clientCAFile, adminName, x509.ExtKeyUsageClientAuth, now) != nil {
+	if checkPair(dir, servingName, x509.ExtKeyUsageServerAuth, now) != nil ||
+		checkPair(dir, adminName, x509.ExtKeyUsageClientAuth, now) != nil {
 		if err := renewCertificates(dir, now); err != nil {
 			return nil, fmt.Errorf("make certificates: %w", err)
 		}
@@ -64,22 +58,27 @@ func ensureCredentials(dir string, now time.Time) (*credentials, error) {
 
 func readCredentials(dir string) (*credentials, error) {
 	c := &credentials{}
+	var errs [3]error
+	c.ca, errs[0] = os.ReadFile(filepath.Join(dir, caFile))
+	c.crt, errs[1] = os.ReadFile(filepath.Join(dir, adminName+".crt"))
+	c.key, errs[2] = os.ReadFile(filepath.Join(dir, adminName+".key"))
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
 	var err error
-	if c.serverCA, err = os.ReadFile(filepath.Join(dir, serverCAFile)); err != nil {
-		return nil, err
-	}
-	if c.adminCrt, err = os.ReadFile(filepath.Join(dir, adminName+".crt")); err != nil {
-		return nil, err
-	}
-	if c.adminKey, err = os.ReadFile(filepath.Join(dir, adminName+".key")); err != nil {
-		return nil, err
-	}
-	c.admin, err = tls.X509KeyPair(c.adminCrt, c.adminKey)
+	c.admin, err = tls.X509KeyPair(c.crt, c.key)
 	return c, err
 }
 
-// checkPair says what is wrong with a certificate, its key or its authority, now or soon.
-func checkPair(dir, caFile, name string, usage x509.ExtKeyUsage, now time.Time) error {
+// tls returns how the administrator connects.
+func (c *credentials) tls() *tls.Config {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(c.ca)
+	return &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{c.admin}, MinVersion: tls.VersionTLS12}
+}
+
+// checkPair returns what is wrong with a certificate, its key or its authority, now or soon.
+func checkPair(dir, name string, usage x509.ExtKeyUsage, now time.Time) error {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key"))
 	if err != nil {
 		return err
@@ -93,7 +92,7 @@ func checkPair(dir, caFile, name string, usage x509.ExtKeyUsage, now time.Time) 
 	for _, at := range []time.Time{now, now.Add(renewBefore)} {
 		options := x509.VerifyOptions{Roots: roots, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{usage}}
 		if usage == x509.ExtKeyUsageServerAuth {
-			options.DNSName = host
+			options.DNSName = Host
 		}
 		if _, err := pair.Leaf.Verify(options); err != nil {
 			return err
@@ -103,71 +102,52 @@ func checkPair(dir, caFile, name string, usage x509.ExtKeyUsage, now time.Time) 
 }
 
 func renewCertificates(dir string, now time.Time) error {
-	serverCA, err := newAuthority("fairlead server", now)
+	key, err := newKey()
 	if err != nil {
 		return err
 	}
-	clientCA, err := newAuthority("fairlead clients", now)
-	if err != nil {
+	ca := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: "fairlead"},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
+	if ca, err = sign(ca, ca, &key.PublicKey, key, now); err != nil {
 		return err
 	}
 	serving := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		DNSNames:    []string{"localhost"},
-		IPAddresses: []net.IP{net.ParseIP(host)},
+		IPAddresses: []net.IP{net.ParseIP(Host)},
 	}
+	// The usage keeps the server's certificate from being that of a client, so one authority is enough for both.
 	admin := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	return errors.Join(
-		writePEM(filepath.Join(dir, serverCAFile), "CERTIFICATE", serverCA.certificate.Raw),
-		writePEM(filepath.Join(dir, clientCAFile), "CERTIFICATE", clientCA.certificate.Raw),
-		serverCA.issue(dir, servingName, serving, now),
-		clientCA.issue(dir, adminName, admin, now),
+		writePEM(filepath.Join(dir, caFile), "CERTIFICATE", ca.Raw),
+		issue(filepath.Join(dir, servingName), serving, ca, key, now),
+		issue(filepath.Join(dir, adminName), admin, ca, key, now),
 	)
 }
 
-// authority signs certificates for as long as the process lives.
-type authority struct {
-	certificate *x509.Certificate
-	key         crypto.Signer
-}
-
-func newAuthority(name string, now time.Time) (*authority, error) {
-	key, err := newKey()
-	if err != nil {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: name},
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageCertSign,
-	}
-	certificate, err := sign(template, template, key.Public(), key, now)
-	return &authority{certificate, key}, err
-}
-
-// issue writes name.crt and name.key.
-func (a *authority) issue(dir, name string, template *x509.Certificate, now time.Time) error {
+// issue writes a certificate to base.crt and its key to base.key.
+func issue(base string, template, ca *x509.Certificate, caKey *ecdsa.PrivateKey, now time.Time) error {
 	key, err := newKey()
 	if err != nil {
 		return err
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
-	certificate, err := sign(template, a.certificate, key.Public(), a.key, now)
+	certificate, err := sign(template, ca, &key.PublicKey, caKey, now)
 	if err != nil {
 		return err
 	}
-	return errors.Join(
-		writePEM(filepath.Join(dir, name+".crt"), "CERTIFICATE", certificate.Raw),
-		writeKey(filepath.Join(dir, name+".key"), key),
-	)
+	return errors.Join(writePEM(base+".crt", "CERTIFICATE", certificate.Raw), writeKey(base+".key", key))
 }
 
-func sign(template, parent *x509.Certificate, public crypto.PublicKey, signer crypto.Signer, now time.Time) (*x509.Certificate, error) {
+func sign(template, parent *x509.Certificate, public *ecdsa.PublicKey, signer *ecdsa.PrivateKey, now time.Time) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
 		return nil, err
@@ -201,7 +181,7 @@ func writeKey(path string, key *ecdsa.PrivateKey) error {
 	if err != nil {
 		return err
 	}
-	return writePEM(path, "EC PRIVATE KEY", der) // PKCS #8 is not taken for service accounts
+	return writePEM(path, "EC PRIVATE KEY", der) // the API server takes no PKCS #8 for service accounts
 }
 
 func writePEM(path, kind string, der []byte) error {
@@ -221,17 +201,21 @@ func writeFile(path string, data []byte) error {
 	return os.Rename(file.Name(), path)
 }
 
-// writeKubeconfig writes a kubeconfig that needs no other file.
+const kubeconfig = `apiVersion: v1
+kind: Config
+current-context: fairlead
+contexts:
+- name: fairlead
+  context: {cluster: fairlead, user: fairlead}
+clusters:
+- name: fairlead
+  cluster: {server: "%s", certificate-authority-data: %s}
+users:
+- name: fairlead
+  user: {client-certificate-data: %s, client-key-data: %s}
+`
+
 func writeKubeconfig(path, url string, c *credentials) error {
-	const name = "fairlead"
-	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: url, CertificateAuthorityData: c.serverCA}
-	config.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: c.adminCrt, ClientKeyData: c.adminKey}
-	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
-	config.CurrentContext = name
-	data, err := clientcmd.Write(*config)
-	if err != nil {
-		return err
-	}
-	return writeFile(path, data)
+	data := base64.StdEncoding.EncodeToString
+	return writeFile(path, fmt.Appendf(nil, kubeconfig, url, data(c.ca), data(c.crt), data(c.key)))
 }

@@ -3,8 +3,8 @@
 
 //go:build !linux
 
-package main
+package localserver
 
 import "syscall"
 
-func dieWithParent(*syscall.SysProcAttr) {} // only Linux offers it
+func endWithParent(*syscall.SysProcAttr) {} // only Linux offers it
