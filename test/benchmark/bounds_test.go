@@ -214,7 +214,7 @@ func (m defaultedMap) create(ctx context.Context) error {
 	_, request := m.endpoint.Begin(ctx, nil)
 	u := m.object.DeepCopy()
 	request.Create(u)
-	request.Done(nil)
+	request.Done(ctx, nil)
 	if value := u.Object["byName"].(map[string]any)[manyName(0)].(map[string]any); len(value) > 0 {
 		return fmt.Errorf("the disabled field is not dropped: %v", value)
 	}
@@ -256,7 +256,7 @@ func allDropped(tb testing.TB, paths int) func() error {
 		}
 		_, request := endpoint.Begin(ctx, nil)
 		request.Create(object.DeepCopy())
-		request.Done(nil)
+		request.Done(ctx, nil)
 		if n := auditBytes(ctx); n == 0 || n > 16<<10 {
 			return fmt.Errorf("V2: %d bytes of annotations", n)
 		}

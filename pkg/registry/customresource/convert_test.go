@@ -52,7 +52,7 @@ properties: {spec: {type: object, default: {image: i, count: 7}, properties: {im
 			plan, _ := NewPlan(withWebhook(t), schemas, webhook)
 			endpoint := plan.Resource("v1beta1")
 			seen := &recorder{}
-			_, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
+			ctx, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
 			var old *unstructured.Unstructured
 			if tc.old != nil {
 				old = customResource("v1beta1", tc.old)
@@ -61,7 +61,7 @@ properties: {spec: {type: object, default: {image: i, count: 7}, properties: {im
 			if _, err := request.evaluate(u, old); err != nil {
 				t.Fatal(err)
 			}
-			request.Done(nil)
+			request.Done(ctx, nil)
 			if diff := cmp.Diff(tc.want, seen.texts); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}

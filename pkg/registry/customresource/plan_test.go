@@ -361,9 +361,9 @@ func TestG10WarningsWaitForSuccess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := &recorder{}
-			_, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
+			ctx, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
 			request.Create(customResource("v1", map[string]any{"replicas": int64(3)}))
-			request.Done(tc.err)
+			request.Done(ctx, tc.err)
 			if diff := cmp.Diff(tc.want, seen.texts); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -374,7 +374,7 @@ func TestG10WarningsWaitForSuccess(t *testing.T) {
 func TestARetryIsEvaluatedAnew(t *testing.T) {
 	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
 	seen := &recorder{}
-	_, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
+	ctx, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
 	old := customResource("v1", map[string]any{"replicas": int64(1)})
 	old.SetUID("uid")
 	if _, err := request.Update(t.Context(), customResource("v1", map[string]any{"replicas": int64(3)}), old); err != nil {
@@ -385,7 +385,7 @@ func TestARetryIsEvaluatedAnew(t *testing.T) {
 	if _, err := request.Update(t.Context(), customResource("v1", map[string]any{"replicas": int64(3)}), old); err != nil {
 		t.Fatal(err)
 	}
-	request.Done(nil)
+	request.Done(ctx, nil)
 	if seen.texts != nil {
 		t.Errorf("warnings of the first try: %q", seen.texts)
 	}
@@ -406,9 +406,9 @@ func TestV1MetricsOfTheCRDsThatExist(t *testing.T) {
 	registry := testutil.NewFakeKubeRegistry("1.37.0")
 	registry.CustomMustRegister(c)
 
-	_, request := plan.Resource("v1").Begin(t.Context(), nil)
+	ctx, request := plan.Resource("v1").Begin(t.Context(), nil)
 	request.Create(customResource("v1", map[string]any{"replicas": int64(3)}))
-	request.Done(nil)
+	request.Done(ctx, nil)
 	want := `
 # HELP apiextensions_apiserver_custom_feature_gate_enabled [ALPHA] Whether a feature gate of a CustomResourceDefinition is enabled: 1 if any of its fields is.
 # TYPE apiextensions_apiserver_custom_feature_gate_enabled gauge

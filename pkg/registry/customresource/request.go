@@ -17,12 +17,11 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// Request is one write request to an endpoint. It remembers what happened to the object until it is known that the
-// write succeeded: a request that is refused draws no warning (rule G10). A write that the storage retries is
-// evaluated anew each time, and the last time counts.
+// Request is one write request to an endpoint. It collects what is reported about the write until it is known that the
+// write succeeded: a request that is refused draws no warning (rule G10). If the storage retries a write, it is
+// evaluated again, and the last attempt counts.
 type Request struct {
 	endpoint *Endpoint
-	ctx      context.Context
 	dryRun   bool
 	managed  fieldManagement
 	// unnormalized is the object before normalization cleared something in it, else nil.
@@ -33,20 +32,20 @@ type Request struct {
 	failures     []union.Failure // of validation
 }
 
+// requestKey is the key of the Request in the context. Package fieldmanager has another one for the same Request.
 type requestKey struct{}
 
-// requestOf returns the Request that began with a context, nil if there is none.
+// requestOf returns the Request in a context, or nil if there is none.
 func requestOf(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r
 }
 
-// Begin returns the Request for a write and the context to do it with; dryRun is that of the request's options. An
-// Endpoint that is nil must not be asked: its writes need no Request.
+// Begin returns the Request for a write and the context for the write, which holds the Request. dryRun is that of the
+// request's options. The Endpoint must not be nil: writes of the nil Endpoint need no Request.
 func (e *Endpoint) Begin(ctx context.Context, dryRun []string) (context.Context, *Request) {
 	r := &Request{endpoint: e, dryRun: len(dryRun) > 0}
-	r.ctx = fieldmanager.WithParticipant(context.WithValue(ctx, requestKey{}, r), r)
-	return r.ctx, r
+	return fieldmanager.WithParticipant(context.WithValue(ctx, requestKey{}, r), r), r
 }
 
 // Create evaluates the feature gates on an object that is about to be created (rules G1, G2). It must run after
@@ -75,7 +74,7 @@ func (r *Request) evaluateAndCorrectOwners(u, old *unstructured.Unstructured) er
 	if err != nil {
 		return err
 	}
-	r.Cleared(u)
+	r.dropRestored(u.Object)
 	switch {
 	case r.unnormalized != nil:
 		requested = r.unnormalized
@@ -108,8 +107,9 @@ func (r *Request) UpdateValidation(validate rest.ValidateObjectUpdateFunc) rest.
 	}
 }
 
-// Done ends the write with its error. It must be called before the response is written.
-func (r *Request) Done(err error) {
+// Done reports the write, given its error: in warnings, audit annotations and metrics. It must be called before the
+// response is written.
+func (r *Request) Done(ctx context.Context, err error) {
 	if err != nil {
 		if !r.dryRun {
 			collector.countFailures(r.endpoint.plan.crd, r.failures)
@@ -121,13 +121,13 @@ func (r *Request) Done(err error) {
 		return
 	}
 	for _, text := range union.Warnings(r.cleared) {
-		warning.AddWarning(r.ctx, "", text)
+		warning.AddWarning(ctx, "", text)
 	}
 	for _, text := range fieldgate.Warnings(outcomes) {
-		warning.AddWarning(r.ctx, "", text)
+		warning.AddWarning(ctx, "", text)
 	}
-	annotateCleared(r.ctx, r.cleared)
-	annotate(r.ctx, outcomes)
+	annotateCleared(ctx, r.cleared)
+	annotate(ctx, outcomes)
 	if !r.dryRun {
 		collector.countWrites(r.endpoint.plan.crd, outcomes)
 		collector.countNormalizations(r.endpoint.plan.crd, r.cleared)

@@ -42,7 +42,7 @@ func (s Store) Create(ctx context.Context, obj runtime.Object, createValidation 
 	ctx, request := s.endpoint.Begin(ctx, options.DryRun)
 	request.Create(obj)
 	created, err := s.Store.Create(ctx, obj, request.CreateValidation(createValidation), options)
-	request.Done(err)
+	request.Done(ctx, err)
 	return created, err
 }
 
@@ -54,6 +54,6 @@ func (s Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObje
 	ctx, request := s.endpoint.Begin(ctx, options.DryRun)
 	objInfo = rest.WrapUpdatedObjectInfo(objInfo, request.Update)
 	updated, created, err := s.Store.Update(ctx, name, objInfo, request.CreateValidation(createValidation), request.UpdateValidation(updateValidation), forceAllowCreate, options)
-	request.Done(err)
+	request.Done(ctx, err)
 	return updated, created, err
 }

@@ -44,8 +44,8 @@ func (e *Endpoint) normalizeUnions(ctx context.Context, obj, old runtime.Object)
 	return obj, nil
 }
 
-// noteCleared remembers what normalization cleared, and the object before that. The normalized object shares with it,
-// and is changed by the gates: it is copied.
+// noteCleared keeps what normalization cleared, and a copy of the object before that: the normalized object shares parts
+// with it, and the gates change the normalized object.
 func (r *Request) noteCleared(cleared []union.Cleared, unnormalized map[string]any) {
 	r.cleared, r.unnormalized = cleared, nil
 	if len(cleared) > 0 {
@@ -61,21 +61,10 @@ func persistedObject(old runtime.Object) *unstructured.Unstructured {
 	return nil
 }
 
-// Cleared returns of what normalization cleared in an object what is still so: a disabled feature gate may have restored
-// all around a union since. It must be asked after Update.
-func (r *Request) Cleared(obj runtime.Object) []union.Cleared {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok || len(r.cleared) == 0 {
-		return nil
-	}
-	remaining := r.cleared[:0]
-	for _, c := range r.cleared {
-		if isCleared(u.Object, c) {
-			remaining = append(remaining, c)
-		}
-	}
-	r.cleared = remaining
-	return remaining
+// dropRestored removes from r.cleared the unions of which the gates restored a member: a disabled gate may have restored
+// an object with a union in it.
+func (r *Request) dropRestored(object map[string]any) {
+	r.cleared = slices.DeleteFunc(r.cleared, func(c union.Cleared) bool { return !isCleared(object, c) })
 }
 
 // isCleared reports whether an object has none of the members that were cleared.
@@ -144,8 +133,8 @@ func (d unionDefaulter) Default(obj runtime.Object) {
 }
 
 // ValidateUnions returns the errors of schema validation, and with them those of the unions (rules U6, U7). old is nil
-// on create. It judges every write; the Request, if there is one, is only where failures are noted for metrics, and
-// knows whether the write is one of scale.
+// on create. It validates every write, also without a Request in the context. The Request says whether the write is one
+// of scale, and takes the failures for metrics.
 func (e *Endpoint) ValidateUnions(ctx context.Context, obj, old *unstructured.Unstructured, errs field.ErrorList) field.ErrorList {
 	if e == nil || e.unions == nil {
 		return errs

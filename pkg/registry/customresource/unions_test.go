@@ -77,9 +77,8 @@ func write(t *testing.T, e *Endpoint, obj, old *unstructured.Unstructured, dryRu
 	if _, err := request.Update(ctx, obj, old); err != nil {
 		t.Fatal(err)
 	}
-	request.Cleared(obj)
 	errs := e.ValidateUnions(ctx, obj, old, nil)
-	request.Done(errs.ToAggregate())
+	request.Done(ctx, errs.ToAggregate())
 	return errs, seen.texts
 }
 
@@ -116,7 +115,7 @@ func TestU4EndpointsNormalizeWhatTheyWrite(t *testing.T) {
 			if _, err := tc.endpoint.UnionNormalizer()(ctx, obj, old); err != nil {
 				t.Fatal(err)
 			}
-			request.Done(nil)
+			request.Done(ctx, nil)
 			if diff := cmp.Diff(tc.want, seen.texts); diff != "" {
 				t.Errorf("V3: warnings (-want +got):\n%s", diff)
 			}
@@ -431,7 +430,7 @@ func TestV1UnionsAreCountedOnce(t *testing.T) {
 	reported := field.ErrorList{field.NotSupported(field.NewPath("spec", "type"), "Svn", []string{"Git"})}
 	for _, dryRun := range [][]string{nil, {metav1.DryRunAll}} {
 		ctx, request := endpoint.Begin(t.Context(), dryRun)
-		request.Done(endpoint.ValidateUnions(ctx, unsupported(), old, reported).ToAggregate())
+		request.Done(ctx, endpoint.ValidateUnions(ctx, unsupported(), old, reported).ToAggregate())
 	}
 
 	ctx, request := endpoint.Begin(t.Context(), nil)
@@ -441,7 +440,7 @@ func TestV1UnionsAreCountedOnce(t *testing.T) {
 	if _, err := request.Update(ctx, moved(), old); err != nil { // a retry
 		t.Fatal(err)
 	}
-	request.Done(errors.New("conflict"))
+	request.Done(ctx, errors.New("conflict"))
 
 	crd := testCRD(t)
 	crd.UID = plan.crd
