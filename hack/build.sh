@@ -7,21 +7,26 @@
 #   build.sh envtest   _output/envtest/{kube-apiserver,etcd,kubectl}
 #   build.sh stock     _output/stock/kube-apiserver, unpatched, from the same modules: for comparison
 #   build.sh release   _output/release/linux-{amd64,arm64}/kube-apiserver
+# LINE is the Kubernetes line.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+need_line
 
 # The release of the patch set over one upstream version: the N of v1.37.1+fairlead.N.
 FAIRLEAD_RELEASE=${FAIRLEAD_RELEASE:-1}
 
 KUBERNETES_VERSION=$(awk '$1 == "k8s.io/kubernetes" {print $2}' "staging/lines/${LINE}/upstream.lock")
+[[ -n ${KUBERNETES_VERSION} ]] || fail "staging/lines/${LINE}/upstream.lock has no k8s.io/kubernetes"
 
 # ldflags VERSION: what k8s.io/component-base/version and its twin in client-go report, in --version, /version, the
 # user agent and the metric kubernetes_build_info. The date is that of the commit, so that builds can be repeated.
 ldflags() {
-  local commit="" state="dirty" epoch=0 date minor flags="" key
+  local commit="" state="dirty" epoch=0 changes date minor flags="" package key
   if commit=$(git rev-parse HEAD 2>/dev/null); then
-    [[ -n $(git status --porcelain 2>/dev/null) ]] || state="clean"
+    changes=$(git status --porcelain)
+    [[ -n ${changes} ]] || state="clean"
     epoch=$(git show -s --format=%ct HEAD)
   fi
   date=$(date -u -d "@${SOURCE_DATE_EPOCH:-${epoch}}" +%Y-%m-%dT%H:%M:%SZ)
@@ -37,8 +42,10 @@ ldflags() {
 
 # build OUTPUT PACKAGE VERSION [FLAG...]
 build() {
+  local flags
+  flags=$(ldflags "$3")
   say "building $1"
-  go build "${@:4}" -ldflags "$(ldflags "$3")" -o "$1" "$2"
+  go build "${@:4}" -ldflags "${flags}" -o "$1" "$2"
 }
 
 SERVER_VERSION=${KUBERNETES_VERSION}+fairlead.${FAIRLEAD_RELEASE}
@@ -81,6 +88,6 @@ case ${1:-} in
     done
     ;;
   *)
-    fail "usage: build.sh server|envtest|release"
+    fail "usage: LINE=${LINE} $0 server|envtest|stock|release"
     ;;
 esac

@@ -5,15 +5,14 @@
 # What the scripts in hack/ share. Source it; it leaves the caller at the root of the repository.
 
 set -o errexit
+shopt -s inherit_errexit # in command substitutions, too
 set -o nounset
 set -o pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "${ROOT}"
 
-# The Kubernetes line is always explicit; the Makefile passes it on.
-LINE=${LINE:-v1.37}
-export LINE ROOT
+export ROOT
 
 # Binaries are static; tests are built the same way, so that they share every compiled package with them.
 export CGO_ENABLED=0
@@ -24,9 +23,17 @@ fail() {
   exit 1
 }
 
-# need TOOL HINT: fails with the hint where a tool is missing.
+# need TOOL HINT: fails with the hint if a tool is missing.
 need() {
   command -v "$1" >/dev/null 2>&1 || fail "$1 is missing: $2"
+}
+
+# need_line fails unless LINE names a Kubernetes line. It has no default here: the Makefile has one, and passes it on.
+need_line() {
+  local lines=(staging/lines/*)
+  [[ -n ${LINE:-} && -d staging/lines/${LINE} ]] ||
+    fail "LINE is ${LINE:-not set}: set it to a Kubernetes line (${lines[*]##*/}), as in: LINE=${lines[-1]##*/} $0"
+  export LINE
 }
 
 # say prints progress.
@@ -42,19 +49,23 @@ patchset() {
   "${ROOT}/_output/bin/patchset" --root "${ROOT}" "$@"
 }
 
+# tree_files PATTERN...: prints the files that git tracks or would add, if they exist, each followed by a NUL.
+tree_files() {
+  git ls-files --cached --others --exclude-standard -z -- "$@" | while IFS= read -r -d '' file; do
+    if [[ -e ${file} ]]; then printf '%s\0' "${file}"; fi
+  done
+}
+
 # in_copy SCRIPT...: runs scripts of hack/ in a copy of the tree, so that a verify script changes nothing. The copy
 # is in ${COPY} afterwards and goes away with the script.
 in_copy() {
   COPY=$(mktemp -d "${TMPDIR:-/tmp}/fairlead-verify.XXXXXX")
   trap 'rm -rf "${COPY}"' EXIT
-  # What git knows or would add, as it is in the work tree, plus the stage and the built tools.
-  git ls-files --cached --others --exclude-standard -z | while IFS= read -r -d '' f; do
-    if [[ -e ${f} ]]; then printf '%s\0' "${f}"; fi
-  done | tar --null --files-from=- --create --file=- | tar -x -C "${COPY}" -f -
+  tree_files . | tar --null --files-from=- --create --file=- | tar -x -C "${COPY}" -f -
   mkdir -p "${COPY}/staging/src"
   cp -a "staging/src/${LINE}" "${COPY}/staging/src/"
   local script
   for script in "$@"; do
-    "${COPY}/hack/${script}" || return 1
+    "${COPY}/hack/${script}"
   done
 }

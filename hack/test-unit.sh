@@ -14,5 +14,6 @@ say "unit tests of hack/bench"
 go test -C hack/bench ./...
 
 say "unit tests"
-# shellcheck disable=SC2046 # a list of packages
-go test $(go list ./... | grep -v /test/integration)
+packages=$(go list ./... | grep -v /test/integration)
+# shellcheck disable=SC2086 # a list
+go test ${packages}

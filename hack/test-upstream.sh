@@ -8,6 +8,8 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+need_line
+
 # Tests of patched code that stand in other packages than it.
 BESIDE=(
   k8s.io/apiextensions-apiserver/pkg/apis
@@ -29,8 +31,9 @@ patched_packages() {
   done < <(grep -vE '^[[:space:]]*(#|$)' "staging/lines/${LINE}/series") | sort -u
 }
 
-mapfile -t packages < <(patched_packages)
-[[ ${#packages[@]} -gt 0 ]] || fail "no patched package found in staging/lines/${LINE}/series"
+patched=$(patched_packages)
+[[ -n ${patched} ]] || fail "no patched package found in staging/lines/${LINE}/series"
+mapfile -t packages <<<"${patched}"
 
 say "upstream's tests of $((${#packages[@]} + ${#BESIDE[@]})) packages, gates off"
 go test ${SKIP:+-skip "${SKIP}"} "${packages[@]}" "${BESIDE[@]}"

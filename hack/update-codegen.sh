@@ -9,6 +9,8 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+need_line
+
 need protoc "install it with: apt-get install protobuf-compiler"
 patchset stage --line "${LINE}"
 

@@ -7,4 +7,5 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+need_line
 patchset replaces --line "${LINE}" --write

@@ -2,7 +2,7 @@
 # Copyright The fairlead Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Fails where the generated parts of docs/ are not what hack/update-docs.sh writes.
+# Fails if the generated parts of docs/ are not what hack/update-docs.sh writes.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

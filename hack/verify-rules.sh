@@ -2,8 +2,8 @@
 # Copyright The fairlead Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Fails if Go code, patches or docs refer to a rule that docs/rules.md does not list, or if no test names a rule that it
-# lists. docs/rules.md says how to refer to a rule. Whatever else looks like an id is left alone: identifiers, test data.
+# Fails if Go code, patches or docs refer to a rule that docs/rules.md does not list, or if no test names a rule that
+# it lists. docs/rules.md says how to refer to a rule. Identifiers and test data that look like an id are left alone.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -19,8 +19,8 @@ IDS="${ID}((, | and |, and | or | to |-|–)${ID})*"
 REFERENCE="(^|[[:space:]])//.*|[Rr]ules? ${IDS}|[(]${IDS}[),:;']|([\"\`/]|: )${IDS}(: | [(])"
 REFERENCE+="|func (Test|Fuzz|Benchmark)${ID}"
 
-# references prints "ID FILE:LINE" for each id that something refers to, sorted by id. $1 are the listed ids: the name of
-# a test leaves out the dot of a sub-rule, so that TestU43… names U4.3, unless U43 is listed.
+# references LISTED prints "ID FILE:LINE" for each id that something refers to, sorted by id. It needs the listed ids,
+# since the name of a test leaves out the dot of a sub-rule: TestU43… names U4.3, unless U43 is listed.
 references() {
   git grep --untracked --no-color -noE "${REFERENCE}" -- '*.go' '*.md' 'staging/patches/*.patch' |
     awk -F: -v listed="${1//$'\n'/ }" -v id="^${ID}\$" '
@@ -42,10 +42,14 @@ found=$(references "${listed}")
 
 twice=$(uniq -d <<<"${listed}")
 unlisted=$(join -v 1 <(echo "${found}") <(echo "${listed}"))
-unnamed=$(comm -23 <(echo "${listed}") <(echo "${planned}") | join -v 1 - <(grep -E ' (cmd|pkg|test)/.*_test[.]go:' <<<"${found}"))
+named=$(grep -E ' (cmd|pkg|test)/.*_test[.]go:' <<<"${found}")
+unnamed=$(comm -23 <(echo "${listed}") <(echo "${planned}") | join -v 1 - <(echo "${named}"))
 
 [[ -z ${twice} ]] || say "${RULES} lists more than once: ${twice//$'\n'/, }"
-[[ -z ${unlisted} ]] || say "${RULES} does not list these rules; correct the id, or add a line for it:"$'\n'"${unlisted}"
+if [[ -n ${unlisted} ]]; then
+  say "${RULES} does not list these rules; correct the id, or add a line for it:"
+  awk '{print $2 ": " $1}' <<<"${unlisted}" >&2
+fi
 if [[ -n ${unnamed} ]]; then
   say "no test names these rules; name each in the test that proves it, or write one (${RULES} says how):"
   for rule in ${unnamed}; do grep -nF -e "- **${rule}** " /dev/null "${RULES}" >&2; done
