@@ -5,6 +5,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,156 +13,136 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
 )
 
-// story is a sequence with its outcome. All invariants hold for each of its steps too.
-type story struct {
+// namedCase is a sequence with its outcome. All invariants hold for each of its steps too.
+type namedCase struct {
 	name string
 	// crd is a declaration.
 	crd string
-	// steps are those of a sequence, as a finding prints them. All gates are enabled at first.
+	// steps are the steps of a sequence, in the form in which findings are printed. All gates are enabled at first.
 	steps string
-	// want is the object in the end, without apiVersion, kind and metadata.
+	// want is the final object, without apiVersion, kind and metadata.
 	want string
-	// owners are who owns what in the end, by entry; unchecked if nil.
+	// owners are the fields of each managedFields entry of the final object. They are not checked if nil.
 	owners map[string][]string
-	// warnings are those of the last request.
+	// warnings are the warnings of the last request. They are not checked if nil.
 	warnings []string
 	// refused says that the last request is refused.
 	refused bool
 }
 
-// replicasCRD guards the field of a spec, one in a nested object, one in the values of a map and one in a list map.
-const replicasCRD = `
-gates: {Replicas: [.spec.replicas], Qux: [.spec.foo.qux], Opt: ['.spec.byKey[*].opt'], Port: ['.spec.items[*].port'], Ready: [.status.ready]}
+// specCRD returns a declaration with gates, and with the properties of .spec.
+func specCRD(gates, properties string) string {
+	return "gates: " + gates + `
 schema:
   type: object
   properties:
     spec:
       type: object
-      properties:
-        image: {type: string}
-        replicas: {type: integer}
-        foo: {type: object, properties: {qux: {type: integer}, bar: {type: string}}}
-        byKey: {type: object, additionalProperties: {type: object, properties: {opt: {type: integer}, std: {type: integer}}}}
-        items:
-          type: array
-          x-kubernetes-list-type: map
-          x-kubernetes-list-map-keys: [name, proto]
-          items:
-            type: object
-            required: [name]
-            properties: {name: {type: string}, proto: {type: string, default: TCP}, port: {type: integer}}
+      properties:` + strings.ReplaceAll(properties, "\n", "\n        ")
+}
+
+// replicasCRD guards a field of spec, one of a nested object, one of the values of a map, one of the items of a list map,
+// and one of status.
+var replicasCRD = specCRD(
+	`{Replicas: [.spec.replicas], Qux: [.spec.foo.qux], Opt: ['.spec.byKey[*].opt'], Port: ['.spec.items[*].port'], Ready: [.status.ready]}`, `
+image: {type: string}
+replicas: {type: integer}
+foo: {type: object, properties: {qux: {type: integer}, bar: {type: string}}}
+byKey: {type: object, additionalProperties: {type: object, properties: {opt: {type: integer}, std: {type: integer}}}}
+items:
+  type: array
+  x-kubernetes-list-type: map
+  x-kubernetes-list-map-keys: [name, proto]
+  items:
+    type: object
+    required: [name]
+    properties: {name: {type: string}, proto: {type: string, default: TCP}, port: {type: integer}}
+`) + `
     status: {type: object, properties: {ready: {type: boolean}, phase: {type: string}}}
 `
 
-// defaultKeysCRD guards fields of a list map whose keys all have defaults.
-const defaultKeysCRD = `
-gates: {G: ['.spec.items[*].opt', '.spec.items[*].opt2']}
-schema:
-  type: object
-  properties:
-    spec:
-      type: object
-      properties:
-        items:
-          type: array
-          x-kubernetes-list-type: map
-          x-kubernetes-list-map-keys: [k]
-          items: {type: object, properties: {k: {type: string, default: main}, opt: {type: string}, opt2: {type: string}}}
-`
+// defaultKeysCRD guards fields of a list map whose only key has a default.
+var defaultKeysCRD = specCRD(`{G: ['.spec.items[*].opt', '.spec.items[*].opt2']}`, `
+items:
+  type: array
+  x-kubernetes-list-type: map
+  x-kubernetes-list-map-keys: [k]
+  items: {type: object, properties: {k: {type: string, default: main}, opt: {type: string}, opt2: {type: string}}}
+`)
 
 // defaultCRD has a default for the parent of a guarded field.
-const defaultCRD = `
-gates: {Qux: [.spec.foo.qux]}
-schema:
-  type: object
-  properties:
-    spec:
-      type: object
-      properties:
-        image: {type: string}
-        foo: {type: object, default: {baz: 1}, properties: {qux: {type: integer}, baz: {type: integer}}}
-`
+var defaultCRD = specCRD(`{Qux: [.spec.foo.qux]}`, `
+image: {type: string}
+foo: {type: object, default: {baz: 1}, properties: {qux: {type: integer}, baz: {type: integer}}}
+`)
 
-// unionCRD guards a field of a member, and a member as a whole.
-const unionCRD = `
-gates: {URL: [.spec.source.git.url], S3: [.spec.source.s3]}
-schema:
+// unionCRD guards a field of one union member, and another member as a whole.
+var unionCRD = specCRD(`{URL: [.spec.source.git.url], S3: [.spec.source.s3]}`, `
+source:
   type: object
+  required: [type]
   properties:
-    spec:
-      type: object
-      properties:
-        source:
-          type: object
-          required: [type]
-          properties:
-            type:
-              type: string
-              enum: [Git, S3, None]
-              x-kubernetes-unions: {fieldMembers: {Git: {name: git}, S3: {name: s3}, None: {}}}
-            git: {type: object, properties: {url: {type: string}, ref: {type: string}}}
-            s3: {type: object, properties: {bucket: {type: string}}}
-`
+    type:
+      type: string
+      enum: [Git, S3, None]
+      x-kubernetes-unions: {fieldMembers: {Git: {name: git}, S3: {name: s3}, None: {}}}
+    git: {type: object, properties: {url: {type: string}, ref: {type: string}}}
+    s3: {type: object, properties: {bucket: {type: string}}}
+`)
 
-// guardedListCRD guards list maps as a whole, one of which is inside of the other, and an atomic object with a default.
-const guardedListCRD = `
-gates: {Items: [.spec.items], Inner: ['.spec.items[*].inner'], Atomic: [.spec.atomic]}
-schema:
-  type: object
-  properties:
-    spec:
-      type: object
-      properties:
-        atomic: {type: object, x-kubernetes-map-type: atomic, properties: {size: {type: integer, default: 1}}}
+// guardedListCRD guards a list map as a whole, a list map inside it, and an atomic object with a default inside.
+var guardedListCRD = specCRD(`{Items: [.spec.items], Inner: ['.spec.items[*].inner'], Atomic: [.spec.atomic]}`, `
+atomic: {type: object, x-kubernetes-map-type: atomic, properties: {size: {type: integer, default: 1}}}
+items:
+  type: array
+  x-kubernetes-list-type: map
+  x-kubernetes-list-map-keys: [name, proto]
+  items:
+    type: object
+    required: [name]
+    properties:
+      name: {type: string}
+      proto: {type: string, default: TCP}
+      inner:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name, proto]
         items:
-          type: array
-          x-kubernetes-list-type: map
-          x-kubernetes-list-map-keys: [name, proto]
-          items:
-            type: object
-            required: [name]
-            properties:
-              name: {type: string}
-              proto: {type: string, default: TCP}
-              inner:
-                type: array
-                x-kubernetes-list-type: map
-                x-kubernetes-list-map-keys: [name, proto]
-                items:
-                  type: object
-                  required: [name]
-                  properties: {name: {type: string}, proto: {type: string, default: TCP}}
-`
+          type: object
+          required: [name]
+          properties: {name: {type: string}, proto: {type: string, default: TCP}}
+`)
 
-// offResyncOn is a story of one applier whose manifest stays the same while a gate is off.
-func offResyncOn(name, crd, gate, config string, owned ...string) story {
+// appliedAgain returns a case of one applier that applies the same configuration again while a gate is disabled and after
+// it is enabled again. The object and the applier's fields stay.
+func appliedAgain(name, crd, gate, config string, owned ...string) namedCase {
 	apply := "- {do: apply, by: a, body: " + config + "}\n"
 	flip := func(state string) string { return "- {do: flip, gates: {" + gate + ": " + state + "}}\n" }
-	return story{
+	return namedCase{
 		name: name, crd: crd, want: config, owners: map[string][]string{"a Apply  ": owned},
 		steps: apply + flip("false") + apply + flip("true") + apply + "- {do: off and on, gates: {" + gate + ": false}}\n",
 	}
 }
 
-var stories = []story{
-	offResyncOn("G4: the only field of spec survives a resync", replicasCRD, "Replicas",
+var namedCases = []namedCase{
+	appliedAgain("G4: the only field of spec stays when it is applied again with its gate disabled", replicasCRD, "Replicas",
 		`{spec: {replicas: 3}}`, "f:spec/f:replicas"),
-	offResyncOn("G4: the only field of a nested object survives a resync", replicasCRD, "Qux",
+	appliedAgain("G4: the only field of a nested object stays when it is applied again with its gate disabled", replicasCRD, "Qux",
 		`{spec: {image: i, foo: {qux: 3}}}`, "f:spec/f:foo/f:qux", "f:spec/f:image"),
-	offResyncOn("G4: the only field of a map's value survives a resync", replicasCRD, "Opt",
+	appliedAgain("G4: the only field of a map value stays when it is applied again with its gate disabled", replicasCRD, "Opt",
 		`{spec: {byKey: {a: {opt: 1}}}}`, "f:spec/f:byKey/f:a", "f:spec/f:byKey/f:a/f:opt"),
-	offResyncOn("G4: the only field of an item with a defaulted key survives a resync", replicasCRD, "Port",
+	appliedAgain("G4: the only field of an item with a defaulted key stays when it is applied again with its gate disabled", replicasCRD, "Port",
 		`{spec: {items: [{name: x, proto: TCP, port: 1}]}}`,
 		`f:spec/f:items/k:{"name":"x","proto":"TCP"}`, `f:spec/f:items/k:{"name":"x","proto":"TCP"}/f:name`,
 		`f:spec/f:items/k:{"name":"x","proto":"TCP"}/f:port`, `f:spec/f:items/k:{"name":"x","proto":"TCP"}/f:proto`),
-	offResyncOn("G4: the only field of status survives a resync", replicasCRD, "Ready",
+	appliedAgain("G4: the only field of status stays when it is applied again with its gate disabled", replicasCRD, "Ready",
 		`{status: {ready: true}}`, "f:status/f:ready"),
-	offResyncOn("G4: the only field of a member of a union survives a resync", unionCRD, "URL",
+	appliedAgain("G4: the only field of a union member stays when it is applied again with its gate disabled", unionCRD, "URL",
 		`{spec: {source: {type: Git, git: {url: u}}}}`, "f:spec/f:source/f:git/f:url", "f:spec/f:source/f:type"),
-	offResyncOn("G4: a member of a union survives a resync", unionCRD, "S3",
+	appliedAgain("G4: a union member stays when it is applied again with its gate disabled", unionCRD, "S3",
 		`{spec: {source: {type: S3, s3: {bucket: b}}}}`, "f:spec/f:source/f:s3/f:bucket", "f:spec/f:source/f:type"),
 	{
-		name: "G4: the default of the parent does not mix with what is kept",
+		name: "G4: a kept field does not bring back the default of its parent",
 		crd:  defaultCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {foo: {qux: 3}}}}
@@ -170,7 +151,7 @@ var stories = []story{
 		want: `{spec: {foo: {qux: 3}}}`, owners: map[string][]string{"a Apply  ": {"f:spec/f:foo/f:qux"}},
 	},
 	{
-		name: "G4: two appliers of different fields of a parent",
+		name: "G4: two appliers of different fields of one parent keep their fields",
 		crd:  replicasCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {foo: {bar: x}}}}
@@ -183,7 +164,7 @@ var stories = []story{
 		owners: map[string][]string{"a Apply  ": {"f:spec/f:foo/f:bar"}, "b Apply  ": {"f:spec/f:foo/f:qux"}},
 	},
 	{
-		name: "G7.1: a second applier may share a kept field by its value",
+		name: "G7.1: a second applier shares a kept field if it applies the persisted value",
 		crd:  replicasCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {replicas: 3}}}
@@ -204,7 +185,7 @@ var stories = []story{
 		warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
 	},
 	{
-		name: "G7.2: who leaves a kept field out owns it no more",
+		name: "G7.2: an applier that leaves out a kept field loses its ownership of it",
 		crd:  replicasCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {image: i, replicas: 3}}}
@@ -215,7 +196,7 @@ var stories = []story{
 		warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
 	},
 	{
-		name: "G4: who alone applied a parent and leaves it out removes it",
+		name: "G4: the only applier of a parent removes the parent and the kept field in it by leaving it out",
 		crd:  replicasCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {image: i, foo: {bar: x, qux: 3}}}}
@@ -225,7 +206,7 @@ var stories = []story{
 		warnings: []string{`.spec.foo.qux: removed with .spec.foo: feature gate "Qux" is disabled`},
 	},
 	{
-		name: "G4: who does not own a kept field does not remove its parent",
+		name: "G4: an applier that does not own the kept field does not remove its parent",
 		crd:  replicasCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {image: i, foo: {bar: x}}}}
@@ -240,7 +221,7 @@ var stories = []story{
 	removal("a JSON patch", "{do: json, by: u, patch: [{op: remove, path: /spec/foo}]}"),
 	removal("apply", "{do: apply, by: a, body: {spec: {image: i}}}"),
 	{
-		name: "G5: what goes with an item of a list leaves no owner",
+		name: "G5: a field that is removed with its list item leaves no owner",
 		crd:  replicasCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {image: i, items: [{name: x, port: 1}]}}}
@@ -251,7 +232,7 @@ var stories = []story{
 		want: `{spec: {image: i, items: [{name: x, proto: TCP, port: 2}]}}`,
 	},
 	{
-		name: "G5: what goes with a key of a map leaves no owner",
+		name: "G5: a field that is removed with its map key leaves no owner",
 		crd:  replicasCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {byKey: {a: {opt: 1}, b: {std: 1}}}}}
@@ -262,7 +243,7 @@ var stories = []story{
 		want: `{spec: {byKey: {a: {opt: 2}, b: {std: 1}}}}`,
 	},
 	{
-		name: "U9: a union that moves off a guarded member leaves no owner of it",
+		name: "U9: a union that switches away from a member with a guarded field leaves no owner of the field",
 		crd:  unionCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {source: {type: Git, git: {url: u, ref: r}}}}}
@@ -273,7 +254,7 @@ var stories = []story{
 		warnings: []string{`.spec.source.git.url: removed with .spec.source.git: feature gate "URL" is disabled`},
 	},
 	{
-		name: "U9: a union moves off a member whose gate is disabled",
+		name: "U9: a union can switch away from a member whose gate is disabled",
 		crd:  unionCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {source: {type: S3, s3: {bucket: b}}}}}
@@ -283,7 +264,7 @@ var stories = []story{
 		warnings: []string{`spec.source.s3: cleared: spec.source.type changed from "S3" to "Git"`},
 	},
 	{
-		name: "G4: an item that only its default keys identify stays while its applier names it",
+		name: "G4: an item that is identified by defaults alone stays while its applier applies it",
 		crd:  defaultKeysCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {items: [{opt: o}, {k: b}]}}}
@@ -295,7 +276,7 @@ var stories = []story{
 		},
 	},
 	{
-		name: "G3: an item that only its default keys identify stays when all that it names is dropped",
+		name: "G3: an item that is identified by defaults alone stays when all its other fields are dropped",
 		crd:  defaultKeysCRD,
 		steps: `
 - {do: flip, gates: {G: false}}
@@ -306,7 +287,7 @@ var stories = []story{
 		owners: map[string][]string{"a Apply  ": {`f:spec/f:items/k:{"k":"b"}`, `f:spec/f:items/k:{"k":"b"}/f:k`, `f:spec/f:items/k:{"k":"main"}`}},
 	},
 	{
-		name: "G7: a disabled field of a wrong type changes no owner, nor what else the update does to them",
+		name: "G7: a disabled field of the wrong type changes no owners, and the rest of the update changes them as usual",
 		crd:  replicasCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {image: i, replicas: 3, byKey: {k: {std: 1}}}}}
@@ -316,7 +297,7 @@ var stories = []story{
 		owners: map[string][]string{"a Apply  ": {"f:spec/f:replicas"}, "u Update  model.example.com/v1": {"f:spec/f:image"}},
 	},
 	{
-		name: "G6: what is all disabled writes nothing to an object without managedFields",
+		name: "G6: a patch of disabled fields alone writes nothing to an object without managedFields",
 		crd:  replicasCRD,
 		steps: `
 - {do: apply, by: a}
@@ -326,12 +307,12 @@ var stories = []story{
 		want: `{spec: {}}`, owners: map[string][]string{},
 		warnings: []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`},
 	},
-	offResyncOn("G7.2: an item of a guarded list keeps its owner", guardedListCRD, "Items",
+	appliedAgain("G7.2: an item of a guarded list keeps its owner when it is applied again", guardedListCRD, "Items",
 		`{spec: {items: [{name: x, proto: TCP}]}}`,
 		`f:spec/f:items/k:{"name":"x","proto":"TCP"}`, `f:spec/f:items/k:{"name":"x","proto":"TCP"}/f:name`,
 		`f:spec/f:items/k:{"name":"x","proto":"TCP"}/f:proto`),
 	{
-		name: "G7.2: an item that leaves a key to its default keeps its owner in a guarded list",
+		name: "G7.2: an applied item that leaves out a key with a default keeps its owner in a guarded list",
 		crd:  guardedListCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {items: [{name: x}]}}}
@@ -342,7 +323,7 @@ var stories = []story{
 		}},
 	},
 	{
-		name: "G7.4: a list that is dropped from a new item leaves no owners of its items",
+		name: "G7.4: a list that is dropped from a new item leaves no owners of the list's items",
 		crd:  guardedListCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {}}}
@@ -352,7 +333,7 @@ var stories = []story{
 		warnings: []string{`.spec.items[*].inner: dropped: feature gate "Inner" is disabled`},
 	},
 	{
-		name: "G4: a default inside of a guarded field draws no warning when it is applied again",
+		name: "G4: a default inside a guarded field draws no warning when the field is applied again",
 		crd:  guardedListCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {atomic: {}}}}
@@ -360,7 +341,7 @@ var stories = []story{
 		want: `{spec: {atomic: {size: 1}}}`, owners: map[string][]string{"a Apply  ": {"f:spec/f:atomic"}},
 	},
 	{
-		name: "U4.3: a client that does not know the discriminator is refused",
+		name: "U4.3: an update that leaves out the discriminator of a set member is refused",
 		crd:  unionCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {source: {type: Git, git: {url: u}}}}}
@@ -369,11 +350,11 @@ var stories = []story{
 	},
 }
 
-// removal is a story of a request that removes the parent of a guarded field. Nobody owns the field then, so that with
-// the gate on again another applier sets it without a conflict.
-func removal(how, request string) story {
-	return story{
-		name: "G7.4: what goes with its parent by " + how + " leaves no owner",
+// removal returns a case of a request that removes the parent of a guarded field. The field leaves no owner, so that with
+// the gate enabled again another applier sets it without a conflict.
+func removal(how, request string) namedCase {
+	return namedCase{
+		name: "G7.4: a field that is removed with its parent by " + how + " leaves no owner",
 		crd:  replicasCRD,
 		steps: `
 - {do: apply, by: a, body: {spec: {image: i, foo: {bar: x, qux: 3}}}}
@@ -386,41 +367,44 @@ func removal(how, request string) story {
 	}
 }
 
-// TestStories tells the findings of issue 11 and of this model (rules G2, G4, G5, G7, G10, U4.3, U9).
-func TestStories(t *testing.T) {
-	for _, s := range stories {
-		t.Run(s.name, func(t *testing.T) {
+// TestNamedCases replays findings that are understood, and checks their outcome (rules G2, G4, G5, G7, G10, U4.3, U9).
+func TestNamedCases(t *testing.T) {
+	for _, c := range namedCases {
+		t.Run(c.name, func(t *testing.T) {
 			m, err := replay(t, sequence{
-				declaration: testyaml.Parse[declaration](t, s.crd), Steps: testyaml.Parse[[]step](t, s.steps),
+				declaration: testyaml.Parse[declaration](t, c.crd), Steps: testyaml.Parse[[]step](t, c.steps),
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.check(t, m)
+			if m == nil {
+				t.Fatal("validation of CRDs refuses the declaration")
+			}
+			c.check(t, m)
 		})
 	}
 }
 
-// check compares the outcome of a story with what is told.
-func (s story) check(t *testing.T, m *run) {
+// check compares the outcome of a run with that of the case.
+func (c namedCase) check(t *testing.T, m *run) {
 	t.Helper()
-	if diff := cmp.Diff(testyaml.Object(t, s.want), body(m.object)); diff != "" {
-		t.Errorf("object (-want +got):\n%s", diff)
+	if diff := cmp.Diff(testyaml.Object(t, c.want), body(m.object)); diff != "" {
+		t.Errorf("final object (-want +got):\n%s", diff)
 	}
-	if s.refused == m.last.ok() {
-		t.Errorf("the last request: %s", m.last.message())
+	if c.refused == m.last.ok() {
+		t.Errorf("the last request was refused: %v, want %v: %s", !m.last.ok(), c.refused, m.last.message())
 	}
-	if s.warnings != nil && !slices.Equal(s.warnings, m.last.warnings) {
-		t.Errorf("warnings %q, want %q", m.last.warnings, s.warnings)
+	if c.warnings != nil && !slices.Equal(c.warnings, m.last.warnings) {
+		t.Errorf("warnings of the last request %q, want %q", m.last.warnings, c.warnings)
 	}
-	if s.owners == nil {
+	if c.owners == nil {
 		return
 	}
 	got := map[string][]string{}
 	for entry, fields := range ownersOf(m.object) {
 		got[entry] = fields.texts()
 	}
-	if diff := cmp.Diff(s.owners, got); diff != "" {
-		t.Errorf("owners (-want +got):\n%s", diff)
+	if diff := cmp.Diff(c.owners, got); diff != "" {
+		t.Errorf("fields by managedFields entry (-want +got):\n%s", diff)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/fairlead-dev/fairlead/internal/testcrd"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 )
@@ -31,30 +32,30 @@ const (
 	otherVersion   = "v2"
 )
 
-// declaration is what a CRD of the test consists of. It is printed with a sequence that fails.
+// declaration is the part of a CRD that differs between sequences. It is printed with a finding.
 type declaration struct {
 	// Schema is the schema of every version, apart from apiVersion, kind and metadata.
 	Schema *apiextensionsv1.JSONSchemaProps `json:"schema"`
 	// Gates are the paths of alpha gates, by name.
 	Gates map[string][]string `json:"gates,omitempty"`
-	// Status says whether there is a status subresource.
+	// Status says that the CRD has a status subresource.
 	Status bool `json:"status,omitempty"`
-	// TwoVersions says whether the CRD serves v2 beside the stored v1, with conversion None.
+	// TwoVersions says that the CRD serves v2 in addition to the stored v1, with conversion None.
 	TwoVersions bool `json:"twoVersions,omitempty"`
 }
 
-// states says which gates are enabled, by name. A gate without a state is disabled.
+// states are the states of gates by name: true is enabled. A gate without a state is disabled.
 type states map[string]bool
 
-// resource is a declaration in the forms that the test needs.
+// resource is a declaration with what is derived from it.
 type resource struct {
 	declaration
 	crd        *apiextensionsv1.CustomResourceDefinition
 	structural *structuralschema.Structural
-	paths      map[string][]fieldpath.Path // of the gates, by name
+	paths      map[string][]fieldpath.Path // the parsed paths of the gates, by name
 }
 
-// newResource returns an error if the server would refuse the declaration.
+// newResource returns an error if validation of CRDs refuses the declaration.
 func newResource(d declaration) (*resource, error) {
 	r := &resource{declaration: d, crd: newCRD(d), paths: map[string][]fieldpath.Path{}}
 	internal := &apiextensionsinternal.CustomResourceDefinition{}
@@ -136,7 +137,7 @@ func newGates(gates map[string][]string) *apiextensions.CustomResourceDefinition
 	return out
 }
 
-// with returns the CRD with its gates in these states.
+// with returns the CRD with its gates in these states. Each combination of states has its own UID (see server.serve).
 func (r *resource) with(s states) *apiextensionsv1.CustomResourceDefinition {
 	crd := r.crd.DeepCopy()
 	uid := []string{"gates"}
@@ -151,33 +152,15 @@ func (r *resource) with(s states) *apiextensionsv1.CustomResourceDefinition {
 	return crd
 }
 
-// plain returns the CRD without gates and unions: what it would be on a stock server.
-func (r *resource) plain() *apiextensionsv1.CustomResourceDefinition {
-	crd := r.crd.DeepCopy()
-	crd.UID = "plain"
-	crd.Spec.CustomFeatureGates = nil
-	for i := range crd.Spec.Versions {
-		removeUnions(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
-	}
-	return crd
+// withoutFeatures returns the declaration without gates and unions, as a stock server has it.
+func (d declaration) withoutFeatures() declaration {
+	d.Schema, d.Gates = d.Schema.DeepCopy(), nil
+	testcrd.RemoveUnions(d.Schema)
+	return d
 }
 
-func removeUnions(s *apiextensionsv1.JSONSchemaProps) {
-	s.XUnions = nil
-	for name, property := range s.Properties {
-		removeUnions(&property)
-		s.Properties[name] = property
-	}
-	if s.Items != nil {
-		removeUnions(s.Items.Schema)
-	}
-	if s.AdditionalProperties != nil {
-		removeUnions(s.AdditionalProperties.Schema)
-	}
-}
-
-// disabled returns the paths that gates in these states disable, without those below another (rule C8), by path; the
-// value is the name of the gate.
+// disabled returns the paths that are disabled if gates are in these states, by their text. A path inside another disabled
+// path is left out (rule C8).
 func (r *resource) disabled(s states) map[string]guard {
 	out := map[string]guard{}
 	for name, paths := range r.paths {
@@ -201,7 +184,7 @@ func (r *resource) hasDisabledAncestor(path fieldpath.Path, s states) bool {
 	return false
 }
 
-// guard is a path of a disabled gate.
+// guard is one path of a disabled gate.
 type guard struct {
 	gate string
 	path fieldpath.Path

@@ -55,7 +55,7 @@ var etcdClient *kubernetes.Client
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	utilruntime.ErrorHandlers = nil // what matters is in the answers
+	utilruntime.ErrorHandlers = nil // the tests look at the answers; the log of refused requests is noise
 	code, err := runWithEtcd(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runWithEtcd runs the tests with an etcd of their own and both features on.
+// runWithEtcd runs the tests with an etcd in this process and with both features enabled.
 func runWithEtcd(m *testing.M) (int, error) {
 	dir, err := os.MkdirTemp("", "model-")
 	if err != nil {
@@ -90,12 +90,12 @@ func runWithEtcd(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// etcdConfig has etcd listen on a unix socket, and lose data when the machine stops, which makes it many times faster.
+// etcdConfig makes etcd listen on a unix socket, and not wait for the disk, which makes it many times faster.
 func etcdConfig(dir string) *embed.Config {
 	config := embed.NewConfig()
 	config.Dir = dir + "/data"
 	config.UnsafeNoFsync = true
-	config.LogLevel = "fatal" // it reports its own listeners as failed when it closes them
+	config.LogLevel = "fatal" // on shutdown etcd logs errors about its own listeners
 	config.ListenClientUrls = []url.URL{{Scheme: "unix", Path: dir + "/etcd.sock"}}
 	config.AdvertiseClientUrls = config.ListenClientUrls
 	config.ListenPeerUrls = nil
@@ -103,7 +103,7 @@ func etcdConfig(dir string) *embed.Config {
 	return config
 }
 
-// server serves the custom resources of one CRD as kube-apiserver does, without authentication and admission plugins.
+// server serves the custom resources of one CRD with the handler of kube-apiserver, without authentication and admission.
 type server struct {
 	handler http.Handler
 	crds    cache.Store
@@ -122,15 +122,15 @@ func newServer(tb testing.TB) *server {
 	return &server{handler: withFilters(crdHandler), crds: informer.Informer().GetStore()}
 }
 
-// serve makes the CRD the one that is served. The handler keeps what it has built for a UID, so every state of the
-// gates has its own UID: a flip takes effect with the next request.
+// serve replaces the served CRD. The handler caches what it builds for a CRD by UID, so a CRD with other gates must have
+// another UID. Then it takes effect with the next request.
 func (s *server) serve(crd *apiextensionsv1.CustomResourceDefinition) {
 	if err := s.crds.Add(crd); err != nil {
-		panic(err) // the store fails only for what has no name
+		panic(err) // the store fails only for objects without a name
 	}
 }
 
-// withFilters adds the filters of the generic server that the handlers rely on.
+// withFilters adds the filters of the generic API server that the handler relies on.
 func withFilters(handler http.Handler) http.Handler {
 	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("apis", "api"), GrouplessAPIPrefixes: sets.NewString("api")}
 	handler = filters.WithRequestInfo(handler, resolver)
@@ -149,10 +149,10 @@ func (allowAll) Authorize(context.Context, authorizer.Attributes) (authorizer.De
 	return authorizer.DecisionAllow, "", nil
 }
 
-// restOptions has every custom resource stored through etcdClient, without a watch cache.
+// restOptions makes the handler store every custom resource through etcdClient, without a watch cache.
 type restOptions struct{}
 
-// GetRESTOptions returns a configuration of its own to every caller, since the handler puts its codec into it.
+// GetRESTOptions returns a new configuration to each caller, since the handler sets its codec in it.
 func (restOptions) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
 	config := storagebackend.NewDefaultConfig("/model", unstructured.UnstructuredJSONScheme)
 	return generic.RESTOptions{
@@ -174,7 +174,7 @@ func newStorage(config *storagebackend.ConfigForResource, resourcePrefix string,
 // call is one HTTP request.
 type call struct {
 	method, path, contentType string
-	body                      any // a string is sent as it is
+	body                      any // a string is sent unchanged, anything else as JSON
 }
 
 // answer is the response to a call.
@@ -186,7 +186,7 @@ type answer struct {
 
 func (a answer) ok() bool { return a.code < http.StatusBadRequest }
 
-// message returns the text of a Status.
+// message returns the code and, if the answer is a Status, its message.
 func (a answer) message() string {
 	text, _ := a.object["message"].(string)
 	return fmt.Sprintf("%d %s", a.code, text)
@@ -222,7 +222,7 @@ func (c call) request() *http.Request {
 	return req.WithContext(request.WithUser(req.Context(), &user.DefaultInfo{Name: "model"}))
 }
 
-// warningText returns the text of a header `299 - "text"`.
+// warningText returns the text of a Warning header, which is `299 - "text"`.
 func warningText(header string) string {
 	text := strings.TrimSuffix(strings.TrimPrefix(header, `299 - "`), `"`)
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(text)

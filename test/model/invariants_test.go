@@ -7,40 +7,40 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// transition is what one request did to the object.
+// transition is one request and its effect on the object.
 type transition struct {
 	*resource
 	step   step
-	guards map[string]guard // of the disabled gates, by path
-	// before and after are what is persisted, nil if there is no object. They differ only after a write.
+	dryRun bool
+	guards map[string]guard // the paths of the disabled gates
+	// before and after are the persisted object, or nil if there is none. A request that writes nothing leaves after
+	// equal to before.
 	before, after map[string]any
 	answer        answer
-	// asked is the object that the request asks for, with defaults except for guarded fields; defaulted has all defaults.
-	// Both are nil for an apply.
-	asked, defaulted map[string]any
-	// config is what an apply names, nil for other requests.
+	// requested is the object that the request would persist if there were no gates, but without defaults of guarded
+	// fields (rule G8); defaulted has those too. Both are nil for an apply.
+	requested, defaulted map[string]any
+	// config is the applied configuration, or nil if the request is no apply or applies nothing.
 	config map[string]any
-	dryRun bool
 }
 
-// invariants hold for every request.
+// invariants hold for every request. Each of them returns an error that starts with the id of the rule that is broken.
 var invariants = []func(*transition) error{
 	checkNoServerError,
-	checkRefusedIsSilent,
+	checkNoWarningsIfRefused,
 	checkGuardedValues,
 	checkUnions,
-	checkNoDisabledConflict,
+	checkNoConflictAboutDisabled,
 	checkGeneration,
 	checkOwnersOfGuarded,
-	checkOwnersOfGone,
+	checkNoOwnersOfAbsent,
 	checkWarnings,
-	checkGuardedChangeWritesNothing,
+	checkDisabledChangeWritesNothing,
 }
 
 func (t *transition) check() error {
@@ -55,7 +55,7 @@ func (t *transition) check() error {
 // wrote reports whether the request succeeded and was no dry run.
 func (t *transition) wrote() bool { return t.answer.ok() && !t.dryRun }
 
-// checkNoServerError is rule R1.
+// checkNoServerError checks rule R1.
 func checkNoServerError(t *transition) error {
 	if t.answer.code >= http.StatusInternalServerError {
 		return fmt.Errorf("R1: the server failed: %s", t.answer.message())
@@ -63,8 +63,8 @@ func checkNoServerError(t *transition) error {
 	return nil
 }
 
-// checkRefusedIsSilent is rules G10 and V3: what is refused draws no warning.
-func checkRefusedIsSilent(t *transition) error {
+// checkNoWarningsIfRefused checks rules G10 and V3: a refused request draws no warning about gates or unions.
+func checkNoWarningsIfRefused(t *transition) error {
 	for _, warning := range t.answer.warnings {
 		if !t.answer.ok() && (strings.Contains(warning, "feature gate") || strings.Contains(warning, ": cleared: ")) {
 			return fmt.Errorf("G10: a refused request drew a warning: %s", warning)
@@ -73,19 +73,19 @@ func checkRefusedIsSilent(t *transition) error {
 	return nil
 }
 
-// checkGuardedValues is rule G2, with what G4, G5 and U9 except.
+// checkGuardedValues checks rule G2 with the exceptions of rules G4, G5 and U9.
 func checkGuardedValues(t *transition) error {
 	if !t.wrote() {
 		return nil
 	}
 	for text, guard := range t.guards {
-		for _, p := range find(t.after, t.Schema, guard.path) {
-			if _, ok := at(t.before, t.Schema, p); !ok {
-				return fmt.Errorf("G2: %s: set at %s although its gate %s is disabled", text, p, guard.gate)
+		for _, p := range positionsOf(t.after, t.Schema, guard.path) {
+			if _, ok := valueAt(t.before, t.Schema, p); !ok {
+				return fmt.Errorf("G2: %s was set although its gate %s is disabled (%s)", p, guard.gate, text)
 			}
 		}
-		for _, p := range find(t.before, t.Schema, guard.path) {
-			if err := t.checkKept(p); err != nil {
+		for _, p := range positionsOf(t.before, t.Schema, guard.path) {
+			if err := t.checkPersisted(p); err != nil {
 				return fmt.Errorf("%w (%s, gate %s)", err, text, guard.gate)
 			}
 		}
@@ -93,100 +93,100 @@ func checkGuardedValues(t *transition) error {
 	return nil
 }
 
-// checkKept checks a persisted field whose gate is disabled.
-func (t *transition) checkKept(p place) error {
-	old, _ := at(t.before, t.Schema, p)
-	now, ok := at(t.after, t.Schema, p)
+// checkPersisted checks a persisted field whose gate is disabled.
+func (t *transition) checkPersisted(p position) error {
+	old, _ := valueAt(t.before, t.Schema, p)
+	now, ok := valueAt(t.after, t.Schema, p)
 	switch {
-	case deselected(t.after, t.Schema, p):
+	case isDeselected(t.after, t.Schema, p):
 		if ok {
-			return fmt.Errorf("U9: %s is there although its union does not select it", p)
+			return fmt.Errorf("U9: %s is set although its union does not select it", p)
 		}
 	case ok && !equal(old, now):
 		return fmt.Errorf("G2: %s changed from %s to %s", p, encode(old), encode(now))
-	case !ok && isThere(t.after, t.Schema, p.parent()):
+	case !ok && isSet(t.after, t.Schema, p.parent()):
 		return fmt.Errorf("G2: %s was removed from its parent", p)
 	case !ok:
 		return t.checkRemoval(p)
-	case t.asked != nil && !isThere(t.asked, t.Schema, p.parent()):
-		return fmt.Errorf("G4: %s is there although the request removed its parent", p)
+	case t.requested != nil && !isSet(t.requested, t.Schema, p.parent()):
+		return fmt.Errorf("G4: %s is set although the request removed its parent", p)
 	}
 	return nil
 }
 
-// checkRemoval checks a guarded field that went with an ancestor: the request must have removed it (rule G4).
-func (t *transition) checkRemoval(p place) error {
-	if t.asked != nil {
-		if isThere(t.asked, t.Schema, p.parent()) {
-			return fmt.Errorf("G4: %s went with its parent, which the request has", p)
+// checkRemoval checks rule G4 for a guarded field that was removed with an ancestor: the request must have removed the
+// ancestor.
+func (t *transition) checkRemoval(p position) error {
+	if t.requested != nil {
+		if isSet(t.requested, t.Schema, p.parent()) {
+			return fmt.Errorf("G4: %s was removed with its parent, which the request has", p)
 		}
 		return nil
 	}
-	ancestor := t.goneAncestor(p)
-	if _, named := at(t.config, t.Schema, ancestor); named {
-		return fmt.Errorf("G4: %s went with %s, which the configuration names", p, ancestor)
+	ancestor := t.removedAncestor(p)
+	if _, applied := valueAt(t.config, t.Schema, ancestor); applied {
+		return fmt.Errorf("G4: %s was removed with %s, which the applied configuration has", p, ancestor)
 	}
-	own := applied(t.step.By, t.step.Subresource)
+	own := applyEntry(t.step.By, t.step.Subresource)
 	for entry, fields := range ownersOf(t.before) {
-		owned := t.withoutEmpty(fields.in(ancestor))
+		owned := t.withoutEmpty(fields.within(ancestor))
 		if entry == own && len(owned) == 0 {
-			return fmt.Errorf("G4: %s went with %s, of which the applier owned nothing", p, ancestor)
+			return fmt.Errorf("G4: %s was removed with %s, in which the applier owned nothing", p, ancestor)
 		}
 		if entry != own && len(owned) > 0 {
-			return fmt.Errorf("G4: %s went with %s, of which %q owned %v", p, ancestor, entry, owned.texts())
+			return fmt.Errorf("G4: %s was removed with %s, in which entry %q owned %v", p, ancestor, entry, owned.texts())
 		}
 	}
 	return nil
 }
 
-// withoutEmpty returns the fields whose value is no empty object or list: to prune one of these takes what is around it
-// along, on a stock server too.
+// withoutEmpty returns the fields whose persisted value is not an empty object or list. Ownership of an empty value does
+// not keep its ancestors from being pruned, on a stock server either.
 func (t *transition) withoutEmpty(fields fieldSet) fieldSet {
 	out := fieldSet{}
 	for text, field := range fields {
-		if value, _ := at(t.before, t.Schema, field); !isEmpty(value) {
+		if value, _ := valueAt(t.before, t.Schema, field); !isEmpty(value) {
 			out[text] = field
 		}
 	}
 	return out
 }
 
-// goneAncestor returns the outermost place around p that the request removed.
-func (t *transition) goneAncestor(p place) place {
+// removedAncestor returns the outermost ancestor of p that the request removed, or p if there is none.
+func (t *transition) removedAncestor(p position) position {
 	for i := 1; i < len(p); i++ {
-		if _, ok := at(t.after, t.Schema, p[:i]); !ok {
+		if _, ok := valueAt(t.after, t.Schema, p[:i]); !ok {
 			return p[:i]
 		}
 	}
 	return p
 }
 
-// deselected reports whether a place is, or is inside of, a member of a union that its discriminator does not select.
-func deselected(object any, s *schemaProps, p place) bool {
+// isDeselected reports whether a position is at or inside a union member that the discriminator does not select.
+func isDeselected(object any, s *schemaProps, p position) bool {
 	for _, element := range p {
 		fields, ok := object.(map[string]any)
-		if ok && s != nil && !selects(fields, s, strings.TrimPrefix(element, "f:")) {
+		if ok && s != nil && !isAllowed(fields, s, strings.TrimPrefix(element, "f:")) {
 			return true
 		}
-		i := slices.IndexFunc(children(object, s), func(c child) bool { return c.element == element })
-		if i < 0 {
+		next, ok := childAt(object, s, element)
+		if !ok {
 			return false
 		}
-		next := children(object, s)[i]
 		object, s = next.value, next.schema
 	}
 	return false
 }
 
-// selects reports whether the unions of an object allow a field.
-func selects(object map[string]any, s *schemaProps, name string) bool {
+// isAllowed reports whether the unions of an object allow the field: it is no member, or it is the selected one.
+func isAllowed(object map[string]any, s *schemaProps, name string) bool {
 	for discriminator, property := range s.Properties {
 		if property.XUnions == nil {
 			continue
 		}
 		value, _ := object[discriminator].(string)
-		for of, member := range property.XUnions.FieldMembers {
-			if member.Name == name && of != value {
+		for selecting, member := range property.XUnions.FieldMembers {
+			if member.Name == name && selecting != value {
 				return false
 			}
 		}
@@ -194,27 +194,27 @@ func selects(object map[string]any, s *schemaProps, name string) bool {
 	return true
 }
 
-// checkUnions is rule U6 for what the request wrote.
+// checkUnions checks rule U6 for the part of the object that the request wrote.
 func checkUnions(t *transition) error {
 	if !t.wrote() {
 		return nil
 	}
-	return walkUnions(t.part(t.step, t.after, map[string]any{}), t.Schema, nil)
+	return checkUnionsBelow(t.writtenPart(t.step, t.after, map[string]any{}), t.Schema, nil)
 }
 
-func walkUnions(value any, s *schemaProps, where place) error {
+func checkUnionsBelow(value any, s *schemaProps, at position) error {
 	if object, ok := value.(map[string]any); ok && s != nil {
 		for discriminator, property := range s.Properties {
 			if property.XUnions == nil {
 				continue
 			}
 			if err := checkUnion(object, property, discriminator); err != nil {
-				return fmt.Errorf("%w at %s", err, where)
+				return fmt.Errorf("%w at %s", err, at)
 			}
 		}
 	}
 	for _, c := range children(value, s) {
-		if err := walkUnions(c.value, c.schema, where.child(c.element)); err != nil {
+		if err := checkUnionsBelow(c.value, c.schema, at.child(c.element)); err != nil {
 			return err
 		}
 	}
@@ -225,33 +225,42 @@ func checkUnion(object map[string]any, property schemaProps, discriminator strin
 	value, _ := object[discriminator].(string)
 	selected, known := property.XUnions.FieldMembers[value]
 	if !known {
-		return fmt.Errorf("U6.1: %q was written to a discriminator", value)
+		return fmt.Errorf("U6.1: discriminator %s was set to %q, which is not one of its values", discriminator, value)
 	}
-	for of, member := range property.XUnions.FieldMembers {
-		if of != value && member.Name != "" && object[member.Name] != nil {
-			return fmt.Errorf("U6.2: %s was written beside %s %q", member.Name, discriminator, value)
+	for selecting, member := range property.XUnions.FieldMembers {
+		if selecting != value && member.Name != "" && object[member.Name] != nil {
+			return fmt.Errorf("U6.2: member %s was written although %s is %q", member.Name, discriminator, value)
 		}
 	}
 	if selected.Name != "" && !selected.Optional && object[selected.Name] == nil {
-		return fmt.Errorf("U6.3: %s %q was written without %s", discriminator, value, selected.Name)
+		return fmt.Errorf("U6.3: %s %q was written without its member %s", discriminator, value, selected.Name)
 	}
 	return nil
 }
 
-// checkNoDisabledConflict is rule G7.3.
-func checkNoDisabledConflict(t *transition) error {
+// checkNoConflictAboutDisabled checks rule G7.3.
+func checkNoConflictAboutDisabled(t *transition) error {
 	for _, cause := range conflicts(t.answer) {
 		for text, guard := range t.guards {
-			for _, object := range []map[string]any{t.before, t.config} {
-				for _, p := range find(object, t.Schema, guard.path) {
-					if of := p.conflictPath(); cause.field == of || strings.HasPrefix(cause.field, of+".") || strings.HasPrefix(cause.field, of+"[") {
-						return fmt.Errorf("G7.3: conflict about %s, which %s guards with the disabled gate %s", cause.field, text, guard.gate)
-					}
-				}
+			if t.isAbout(cause, guard) {
+				return fmt.Errorf("G7.3: conflict about %s, which is guarded as %s by the disabled gate %s", cause.field, text, guard.gate)
 			}
 		}
 	}
 	return nil
+}
+
+// isAbout reports whether a conflict is about a guarded field or a field inside it.
+func (t *transition) isAbout(cause conflict, guard guard) bool {
+	for _, object := range []map[string]any{t.before, t.config} {
+		for _, p := range positionsOf(object, t.Schema, guard.path) {
+			guarded := p.conflictPath()
+			if cause.field == guarded || strings.HasPrefix(cause.field, guarded+".") || strings.HasPrefix(cause.field, guarded+"[") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // conflict is a cause of an apply conflict.
@@ -269,8 +278,8 @@ func conflicts(a answer) []conflict {
 	return out
 }
 
-// checkGeneration is rule G6: generation counts the changes of what is no metadata and, with the status subresource,
-// no status.
+// checkGeneration checks rule G6: generation counts the changes outside metadata and, if there is a status subresource,
+// outside status.
 func checkGeneration(t *transition) error {
 	if !t.wrote() || t.before == nil {
 		return nil
@@ -285,7 +294,7 @@ func checkGeneration(t *transition) error {
 		want++
 	}
 	if got := generation(t.after); got != want {
-		return fmt.Errorf("G6: generation %d, want %d", got, want)
+		return fmt.Errorf("G6: generation is %d, want %d", got, want)
 	}
 	return nil
 }
@@ -298,19 +307,19 @@ func resourceVersion(object map[string]any) string {
 	return (&unstructured.Unstructured{Object: object}).GetResourceVersion()
 }
 
-// checkGuardedChangeWritesNothing is rule G6: a request of which only disabled fields differ writes nothing.
-func checkGuardedChangeWritesNothing(t *transition) error {
-	if !t.wrote() || t.asked == nil || t.before == nil {
+// checkDisabledChangeWritesNothing checks rule G6: a request that changes nothing but disabled fields writes nothing.
+func checkDisabledChangeWritesNothing(t *transition) error {
+	if !t.wrote() || t.requested == nil || t.before == nil {
 		return nil
 	}
-	var guarded []place
+	var guarded []position
 	for _, guard := range t.guards {
-		guarded = append(guarded, find(t.asked, t.Schema, guard.path)...)
-		guarded = append(guarded, find(t.before, t.Schema, guard.path)...)
+		guarded = append(guarded, positionsOf(t.requested, t.Schema, guard.path)...)
+		guarded = append(guarded, positionsOf(t.before, t.Schema, guard.path)...)
 	}
-	old, asked := body(without(t.before, t.Schema, guarded)), body(without(t.asked, t.Schema, guarded))
-	if equal(old, asked) && isRewritten(t.before, t.after) {
-		return errors.New("G6: a request that differs in disabled fields only was written")
+	old, requested := body(without(t.before, t.Schema, guarded)), body(without(t.requested, t.Schema, guarded))
+	if equal(old, requested) && isRewritten(t.before, t.after) {
+		return errors.New("G6: a request that changes nothing but disabled fields was written")
 	}
 	return nil
 }

@@ -19,17 +19,17 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
 )
 
-// perDeclaration is how many sequences one CRD serves.
-const perDeclaration = 10
+// sequencesPerSeed is how many sequences share the CRD of a seed.
+const sequencesPerSeed = 10
 
 var (
-	sequences = flag.Int("sequences", 2000, "how many random sequences to run")
-	shown     = flag.Int("shown", 1, "how many findings to show of each rule")
-	replayed  = flag.String("replay", "", "a file with a sequence to replay in place of random ones, with what every step does")
-	firstSeed = flag.Uint64("seed", 1, "the seed of the first ten sequences; the next ten have the next seed")
+	sequences  = flag.Int("sequences", 2000, "how many random sequences to run")
+	shown      = flag.Int("shown", 1, "how many findings of each rule to reduce and print")
+	replayFile = flag.String("replay", "", "replay the sequence in this file, and log what each step does, instead of running random sequences")
+	firstSeed  = flag.Uint64("seed", 1, "the seed of the first ten sequences; the next ten have the next seed")
 )
 
-// sequence is what a finding consists of.
+// sequence is a CRD and the steps to execute. A finding is printed in this form.
 type sequence struct {
 	declaration
 	Steps []step `json:"steps"`
@@ -50,28 +50,33 @@ func (f finding) rule() string {
 
 // TestModel runs random sequences of requests (rules G2, G4 to G7, G10, G11, G13, U4, U6, U8, U9).
 func TestModel(t *testing.T) {
-	if *replayed != "" {
-		tell(t, *replayed)
+	if *replayFile != "" {
+		logReplay(t, *replayFile)
 		return
 	}
 	start := time.Now()
-	findings := runAll(t, *firstSeed, max(1, *sequences/perDeclaration))
+	findings := runAll(t, *firstSeed, max(1, *sequences/sequencesPerSeed))
 	t.Logf("%d sequences in %v: %d requests, of which %d were refused", *sequences,
 		time.Since(start).Round(time.Second), requests.Load(), refusals.Load())
 	byRule := map[string]int{}
 	for _, f := range findings {
 		if byRule[f.rule()]++; byRule[f.rule()] <= *shown {
-			small := shrink(t, f)
-			text, err := yaml.Marshal(small.sequence)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Errorf("-seed %d: %v\n%s", f.seed, small.err, text)
+			report(t, f)
 		}
 	}
 	if len(findings) > 0 {
-		t.Errorf("%d of %d sequences break rules, some of each rule are above: %v", len(findings), *sequences, byRule)
+		t.Errorf("%d of %d sequences break rules: %v. To replay a sequence above, see doc_test.go", len(findings), *sequences, byRule)
 	}
+}
+
+// report prints a finding in its smallest form.
+func report(t *testing.T, f finding) {
+	small := shrink(t, f)
+	text, err := yaml.Marshal(small.sequence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Errorf("-seed %d: %v\n%s", f.seed, small.err, text)
 }
 
 // runAll runs the sequences of that many seeds on all CPUs and returns the findings in the order of the seeds.
@@ -94,7 +99,7 @@ func runAll(t *testing.T, first uint64, seeds int) []finding {
 	return slices.Concat(found...)
 }
 
-// runSeed runs the sequences of a seed: one declaration, some objects.
+// runSeed runs the sequences of a seed: one CRD, and an object for each sequence.
 func runSeed(t *testing.T, seed uint64) []finding {
 	g := newGenerator(seed)
 	d := g.declaration()
@@ -105,7 +110,7 @@ func runSeed(t *testing.T, seed uint64) []finding {
 	}
 	s := newServer(t)
 	var out []finding
-	for range perDeclaration {
+	for range sequencesPerSeed {
 		m := newRun(s, r)
 		f := finding{seed: seed, sequence: sequence{declaration: d}}
 		for range 4 + g.IntN(8) {
@@ -113,7 +118,7 @@ func runSeed(t *testing.T, seed uint64) []finding {
 			if f.err = m.do(f.Steps[len(f.Steps)-1]); f.err == nil {
 				continue
 			}
-			if !isUpstreams(t, f) {
+			if !isUpstream(t, f) {
 				out = append(out, f)
 			}
 			break
@@ -122,8 +127,8 @@ func runSeed(t *testing.T, seed uint64) []finding {
 	return out
 }
 
-// tell replays the sequence of a file and logs what every step does.
-func tell(t *testing.T, file string) {
+// logReplay replays the sequence in a file and logs each step, the answer and the persisted object.
+func logReplay(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -131,31 +136,34 @@ func tell(t *testing.T, file string) {
 	}
 	s := testyaml.Parse[sequence](t, string(text))
 	m := newRun(newServer(t), mustResource(t, s.declaration))
-	for _, step := range s.Steps {
+	for i, step := range s.Steps {
+		m.last = answer{}
 		err := m.do(step)
-		t.Logf("%s\n%s %q\n%s", encode(step), m.last.message(), m.last.warnings, encode(m.object))
+		t.Logf("step %d: %s", i+1, encode(step))
+		if m.last.code != 0 { // a flip sends no request
+			t.Logf("answer: %s, warnings %q", m.last.message(), m.last.warnings)
+		}
+		t.Logf("persisted: %s", encode(m.object))
 		if err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// isUpstreams reports whether the same requests break the rule also on a CRD without gates and unions: then it is
-// upstream's behaviour, which is none of our business.
-func isUpstreams(t testing.TB, f finding) bool {
-	plain := f.sequence
-	plain.Schema, plain.Gates = f.Schema.DeepCopy(), nil
-	removeUnions(plain.Schema)
-	_, err := replay(t, plain)
+// isUpstream reports whether the finding is upstream's behaviour: the same rule is broken if the CRD has no gates and
+// unions.
+func isUpstream(t testing.TB, f finding) bool {
+	_, err := replay(t, sequence{f.withoutFeatures(), f.Steps})
 	return err != nil && finding{err: err}.rule() == f.rule()
 }
 
-// replay takes the steps of a sequence anew and returns which rule they break, if any.
+// replay executes the steps of a sequence and returns an error if a rule is broken. The run is nil if the server refuses
+// the CRD, which breaks no rule.
 func replay(t testing.TB, s sequence) (*run, error) {
 	t.Helper()
 	r, err := newResource(s.declaration)
 	if err != nil {
-		return nil, nil //nolint:nilerr // a declaration that is refused breaks no rule
+		return nil, nil //nolint:nilerr // see above
 	}
 	m := newRun(newServer(t), r)
 	for i, step := range s.Steps {

@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// owners are the fields that entries of managedFields name, by the identity of the entry: manager, operation,
-// subresource and, for all but apply, version.
+// owners are the fields that each managedFields entry lists. The key identifies the entry: manager, operation,
+// subresource and, unless the operation is Apply, version.
 type owners map[string]fieldSet
 
-// fieldSet is the fields of an entry, by their text.
-type fieldSet map[string]place
+// fieldSet is a set of fields, by the text of their position.
+type fieldSet map[string]position
 
-// ownersOf reads managedFields. An object that is not there has no owners.
+// ownersOf reads managedFields. A nil object has no owners.
 func ownersOf(object map[string]any) owners {
 	out := owners{}
 	for _, entry := range (&unstructured.Unstructured{Object: object}).GetManagedFields() {
@@ -34,8 +34,8 @@ func ownersOf(object map[string]any) owners {
 	return out
 }
 
-// add reads what FieldsV1 has below a place.
-func (f fieldSet) add(at place, fields map[string]any) {
+// add adds what FieldsV1 lists below a position.
+func (f fieldSet) add(at position, fields map[string]any) {
 	for element, below := range fields {
 		p := at
 		if element != "." {
@@ -49,8 +49,8 @@ func (f fieldSet) add(at place, fields map[string]any) {
 	}
 }
 
-// in returns the fields at a place and inside of it.
-func (f fieldSet) in(p place) fieldSet {
+// within returns the fields at a position or inside it.
+func (f fieldSet) within(p position) fieldSet {
 	out := fieldSet{}
 	for text, field := range f {
 		if p.contains(field) {
@@ -60,6 +60,7 @@ func (f fieldSet) in(p place) fieldSet {
 	return out
 }
 
+// texts returns the positions as sorted texts.
 func (f fieldSet) texts() []string { return slices.Sorted(maps.Keys(f)) }
 
 // minus returns the fields that other lacks.
@@ -73,14 +74,14 @@ func (f fieldSet) minus(other fieldSet) fieldSet {
 	return out
 }
 
-// applied returns the identity of an applier's entry.
-func applied(manager, subresource string) string {
+// applyEntry returns the key of the entry of a manager that applies.
+func applyEntry(manager, subresource string) string {
 	return strings.Join([]string{manager, "Apply", subresource, ""}, " ")
 }
 
-// settled returns a copy of an object without what may differ between two equal writes: the resourceVersion, the
-// times of managedFields, and what a dry run makes up.
-func settled(object map[string]any) map[string]any {
+// withoutVolatile returns a copy of an object without what may differ between two equal writes: the resourceVersion, the
+// times of managedFields, and what a dry run generates.
+func withoutVolatile(object map[string]any) map[string]any {
 	u := (&unstructured.Unstructured{Object: object}).DeepCopy()
 	for _, field := range []string{"resourceVersion", "uid", "creationTimestamp", "name"} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
@@ -89,19 +90,20 @@ func settled(object map[string]any) map[string]any {
 	for i := range entries {
 		entries[i].Time = nil
 	}
-	// They are sorted by time first.
+	// The server sorts them by time first.
 	slices.SortFunc(entries, func(a, b metav1.ManagedFieldsEntry) int { return strings.Compare(a.String(), b.String()) })
 	u.SetManagedFields(entries)
 	return u.Object
 }
 
-// isRewritten reports whether a request wrote an object. What only changed the order of managedFields does not count:
-// upstream sorts them by time, so that a request without effect changes the order when it comes a second later.
+// isRewritten reports whether a request changed the persisted object. Another order of the managedFields entries alone
+// does not count: upstream sorts them by time, so a request without effect may change the order if it is sent a second
+// later.
 func isRewritten(before, after map[string]any) bool {
 	if resourceVersion(before) == resourceVersion(after) {
 		return false
 	}
-	return slices.Equal(entryOrder(before), entryOrder(after)) || !equal(settled(before), settled(after))
+	return slices.Equal(entryOrder(before), entryOrder(after)) || !equal(withoutVolatile(before), withoutVolatile(after))
 }
 
 func entryOrder(object map[string]any) []string {

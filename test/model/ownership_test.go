@@ -10,17 +10,17 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// checkOwnersOfGuarded is rules G7.1 and G7.2 for persisted fields whose gates are disabled: who owned them owns them
-// still, and nobody else does, except for the applier.
+// checkOwnersOfGuarded checks rules G7.1 and G7.2 for persisted fields whose gates are disabled: a write changes none of
+// their owners. An apply may change the entry of its own manager.
 func checkOwnersOfGuarded(t *transition) error {
 	if !t.wrote() || t.before == nil {
 		return nil
 	}
 	before, after := ownersOf(t.before), ownersOf(t.after)
 	for text, guard := range t.guards {
-		for _, p := range find(t.after, t.Schema, guard.path) {
-			for entry := range union(before, after) {
-				if err := t.checkOwner(entry, before[entry].in(p), after[entry].in(p), p); err != nil {
+		for _, p := range positionsOf(t.after, t.Schema, guard.path) {
+			for entry := range entriesOf(before, after) {
+				if err := t.checkEntry(entry, before[entry].within(p), after[entry].within(p), p); err != nil {
 					return fmt.Errorf("%w (%s, gate %s)", err, text, guard.gate)
 				}
 			}
@@ -29,36 +29,44 @@ func checkOwnersOfGuarded(t *transition) error {
 	return nil
 }
 
-// checkOwner checks what an entry named of a kept field before and what it names after.
-func (t *transition) checkOwner(entry string, before, after fieldSet, p place) error {
+// checkEntry compares what an entry lists of a kept field before and after the write.
+func (t *transition) checkEntry(entry string, before, after fieldSet, p position) error {
 	lost, won := before.minus(after), after.minus(before)
-	if t.config == nil || entry != applied(t.step.By, t.step.Subresource) {
-		if len(lost) > 0 {
-			return fmt.Errorf("G7.2: %q owned %v and does no more", entry, lost.texts())
-		}
-		if len(won) > 0 && !strings.HasPrefix(entry, "before-first-apply ") { // which upstream makes of all that is there
-			return fmt.Errorf("G7.1: %q became owner of %v", entry, won.texts())
-		}
-		return nil
+	if t.config != nil && entry == applyEntry(t.step.By, t.step.Subresource) {
+		return t.checkApplier(lost, won, after, p)
 	}
-	for _, field := range won {
-		old, _ := at(t.before, t.Schema, field)
-		if value, named := at(t.config, t.Schema, field); !named || !jsonvalue.Contains(old, value) && !isEmpty(value) {
-			return fmt.Errorf("G7.1: the applier became owner of %s, which it does not name with the persisted value", field)
-		}
+	if len(lost) > 0 {
+		return fmt.Errorf("G7.2: entry %q lost %v", entry, lost.texts())
 	}
-	for _, field := range lost {
-		if _, named := at(t.config, t.Schema, field); named && len(after.in(field)) == 0 {
-			return fmt.Errorf("G7.2: the applier owned %s, names it and owns it no more", field)
-		}
-	}
-	if _, named := at(t.config, t.Schema, p); !named && len(after) > 0 {
-		return fmt.Errorf("G7.2: the applier left %s out and owns %v still", p, after.texts())
+	// Upstream makes an entry before-first-apply of all that is in the object.
+	if len(won) > 0 && !strings.HasPrefix(entry, "before-first-apply ") {
+		return fmt.Errorf("G7.1: entry %q became owner of %v", entry, won.texts())
 	}
 	return nil
 }
 
-func union(a, b owners) map[string]bool {
+// checkApplier checks the entry of the manager that applies. It may become owner of fields that it applies with their
+// persisted value. It stays owner exactly of the fields that it still applies.
+func (t *transition) checkApplier(lost, won, after fieldSet, p position) error {
+	for _, field := range won {
+		old, _ := valueAt(t.before, t.Schema, field)
+		if value, applied := valueAt(t.config, t.Schema, field); !applied || !jsonvalue.Contains(old, value) && !isEmpty(value) {
+			return fmt.Errorf("G7.1: the applier became owner of %s without applying the persisted value", field)
+		}
+	}
+	for _, field := range lost {
+		if _, applied := valueAt(t.config, t.Schema, field); applied && len(after.within(field)) == 0 {
+			return fmt.Errorf("G7.2: the applier lost %s, which it applies", field)
+		}
+	}
+	if _, applied := valueAt(t.config, t.Schema, p); !applied && len(after) > 0 {
+		return fmt.Errorf("G7.2: the applier left %s out and still owns %v", p, after.texts())
+	}
+	return nil
+}
+
+// entriesOf returns the keys of the entries in either of two sets.
+func entriesOf(a, b owners) map[string]bool {
 	out := map[string]bool{}
 	for entry := range a {
 		out[entry] = true
@@ -69,23 +77,23 @@ func union(a, b owners) map[string]bool {
 	return out
 }
 
-// checkOwnersOfGone is rules G7.4 and U8: no entry names a field that the write removed, or a guarded one that is not
-// there.
-func checkOwnersOfGone(t *transition) error {
+// checkNoOwnersOfAbsent checks rules G7.4 and U8: no entry lists a field that the write removed, or a guarded field that
+// is absent.
+func checkNoOwnersOfAbsent(t *transition) error {
 	if !t.wrote() {
 		return nil
 	}
 	for entry, fields := range ownersOf(t.after) {
 		for _, field := range fields {
-			if _, ok := at(t.after, t.Schema, field); ok {
+			if _, ok := valueAt(t.after, t.Schema, field); ok {
 				continue
 			}
-			if _, was := at(t.before, t.Schema, field); was {
-				return fmt.Errorf("G7.4: %q owns %s, which the write removed", entry, field)
+			if _, was := valueAt(t.before, t.Schema, field); was {
+				return fmt.Errorf("G7.4: entry %q owns %s, which the write removed", entry, field)
 			}
 			for text, guard := range t.guards {
-				if field.below(guard.path) {
-					return fmt.Errorf("G7.4: %q owns %s, which is not there; %s is guarded by %s", entry, field, text, guard.gate)
+				if field.isAtOrBelow(guard.path) {
+					return fmt.Errorf("G7.4: entry %q owns %s, which is absent and guarded as %s by gate %s", entry, field, text, guard.gate)
 				}
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// step returns a random next step of a run.
+// step returns a random next step for a run.
 func (g generator) step(m *run) step {
 	if m.object == nil {
 		if g.chance(30) {
@@ -53,7 +53,7 @@ func (g generator) flips(m *run) states {
 	return out
 }
 
-// gates returns at least one gate.
+// gates returns one or more gates to switch off.
 func (g generator) gates(m *run) states {
 	all := slices.Sorted(maps.Keys(m.paths))
 	out := states{pick(g, all): false}
@@ -65,7 +65,7 @@ func (g generator) gates(m *run) states {
 	return out
 }
 
-// apply returns the last configuration of an applier, a changed one, or a new one.
+// apply returns an apply by one of three appliers: of its last configuration, of a changed one, or of a new one.
 func (g generator) apply(m *run, subresource string) step {
 	s := step{Do: doApply, By: pick(g, []string{"a", "b", "c"}), Subresource: subresource}
 	last, ok := m.applies[s.By+" "+subresource]
@@ -77,12 +77,12 @@ func (g generator) apply(m *run, subresource string) step {
 	default:
 		s.Body, s.Version = g.object(m.Schema), g.version(m)
 	}
-	s.Body = m.part(s, s.Body, nil)
+	s.Body = m.writtenPart(s, s.Body, nil)
 	s.Force, s.DryRun = g.chance(30), g.chance(15)
 	return s
 }
 
-// rewrite returns a request that makes up to three changes to the object, by PUT or one of the patches.
+// rewrite returns a PUT or a patch that makes up to three changes to the object.
 func (g generator) rewrite(m *run, subresource string) step {
 	old := body(m.object)
 	now := old

@@ -13,20 +13,21 @@ import (
 	"sync/atomic"
 )
 
-// objects counts the objects of all tests, which share an etcd; requests and refusals count what was sent.
+// objects counts the objects of all tests, which share an etcd. requests and refusals count what runs sent and how much of
+// it was refused.
 var objects, requests, refusals atomic.Int64
 
-// run is a sequence of steps on one object.
+// run executes the steps of a sequence on one object.
 type run struct {
 	*resource
 	server *server
 	name   string
 	states states
-	// object is what is persisted, as the storage version serves it; nil if there is no object.
+	// object is the persisted object in the storage version, or nil if there is none.
 	object map[string]any
-	// applies are the last applies that succeeded, by applier.
+	// applies are the last successful applies, by manager and subresource.
 	applies map[string]step
-	// last is the answer to the last request of a step.
+	// last is the answer to the last request of a step. Repetitions of the request do not count.
 	last answer
 }
 
@@ -43,7 +44,7 @@ func newRun(s *server, r *resource) *run {
 	return m
 }
 
-// do takes a step and returns which rule it broke, if any.
+// do executes a step and returns an error if the server broke a rule. The error starts with the rule's id.
 func (m *run) do(s step) (err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
@@ -59,7 +60,7 @@ func (m *run) do(s step) (err error) {
 	return m.request(s)
 }
 
-// flip sets the states of gates. Reading never fails because of it (rule F5).
+// flip sets the states of gates. It must not make the object unreadable (rule F5) or rewrite it (rule G11).
 func (m *run) flip(to states) error {
 	maps.Copy(m.states, to)
 	m.server.serve(m.with(m.states))
@@ -92,34 +93,27 @@ func (m *run) request(s step) error {
 	if s.DryRun {
 		var err error
 		if dry, err = m.send(s, true); err != nil {
+			m.last = dry.answer
 			return err
 		}
 	}
 	t, err := m.send(s, false)
+	m.last = t.answer
 	if err != nil {
 		return err
 	}
-	m.last = t.answer
 	if err := checkDryRun(dry, t); err != nil {
 		return err
 	}
-	if t.wrote() && t.repeatable() {
-		return m.again(s, t)
+	if t.wrote() && t.isRepeatable() {
+		return m.repeat(s, t)
 	}
 	return nil
 }
 
-// send sends a request and checks what it did.
+// send sends a request and checks its effect.
 func (m *run) send(s step, dryRun bool) (*transition, error) {
-	t := &transition{
-		resource: m.resource, step: s, guards: m.disabled(m.states), before: m.object, dryRun: dryRun,
-	}
-	sent := m.sent(s, m.object)
-	t.defaulted = m.defaulted(sent)
-	t.asked = m.withoutGuardedDefaults(t.defaulted, sent, t.guards)
-	if s.Do == doApply {
-		t.config = decode[map[string]any](encode(m.part(s, s.Body, nil)))
-	}
+	t := m.transition(s, dryRun)
 	t.answer = m.server.send(s.call(m.name, m.object, dryRun))
 	requests.Add(1)
 	if !t.answer.ok() {
@@ -127,12 +121,12 @@ func (m *run) send(s step, dryRun bool) (*transition, error) {
 	}
 	if t.answer.ok() && (dryRun || resourceVersion(t.answer.object) != resourceVersion(m.object)) {
 		if err := m.read(); err != nil {
-			return nil, err
+			return t, err
 		}
 	}
 	t.after = m.object
 	if dryRun && resourceVersion(t.before) != resourceVersion(t.after) {
-		return nil, errors.New("G13: a dry run was written")
+		return t, errors.New("G13: a dry run was written")
 	}
 	if t.wrote() && s.Do == doApply {
 		m.applies[s.By+" "+s.Subresource] = s
@@ -140,25 +134,39 @@ func (m *run) send(s step, dryRun bool) (*transition, error) {
 	return t, t.check()
 }
 
-// checkDryRun is rule G13: a dry run answers what the request then does.
+// transition returns what is known of a request before it is sent.
+func (m *run) transition(s step, dryRun bool) *transition {
+	t := &transition{
+		resource: m.resource, step: s, guards: m.disabled(m.states), before: m.object, dryRun: dryRun,
+	}
+	requested := m.requestedObject(s, m.object)
+	t.defaulted = m.defaulted(requested)
+	t.requested = m.withoutGuardedDefaults(t.defaulted, requested, t.guards)
+	if s.Do == doApply {
+		t.config = decode[map[string]any](encode(m.writtenPart(s, s.Body, nil)))
+	}
+	return t
+}
+
+// checkDryRun checks rule G13: the answer to a dry run is the answer to the request.
 func checkDryRun(dry, t *transition) error {
 	if dry == nil {
 		return nil
 	}
 	if dry.answer.code != t.answer.code || !slices.Equal(dry.answer.warnings, t.answer.warnings) {
-		return fmt.Errorf("G13: a dry run answered %d with %q, the request %d with %q",
+		return fmt.Errorf("G13: the dry run was answered with %d %q, the request with %d %q",
 			dry.answer.code, dry.answer.warnings, t.answer.code, t.answer.warnings)
 	}
-	if t.answer.ok() && !equal(settled(dry.answer.object), settled(t.answer.object)) {
-		return fmt.Errorf("G13: a dry run answered\n%s\nthe request\n%s",
-			encode(settled(dry.answer.object)), encode(settled(t.answer.object)))
+	if t.answer.ok() && !equal(withoutVolatile(dry.answer.object), withoutVolatile(t.answer.object)) {
+		return fmt.Errorf("G13: the dry run was answered with\n%s\nthe request with\n%s",
+			encode(withoutVolatile(dry.answer.object)), encode(withoutVolatile(t.answer.object)))
 	}
 	return nil
 }
 
-// repeatable reports whether a stock server writes nothing when it gets the request again. A JSON patch may remove what
-// then is not there; an applier of nothing becomes a first applier with every request.
-func (t *transition) repeatable() bool {
+// isRepeatable reports whether a stock server writes nothing if the same request is sent again. A JSON patch may remove a
+// field that is absent then. An apply of an empty configuration leaves no entry, so each one is a first apply.
+func (t *transition) isRepeatable() bool {
 	switch t.step.Do {
 	case doApply:
 		return len(t.config) > 0
@@ -168,25 +176,25 @@ func (t *transition) repeatable() bool {
 	return false
 }
 
-// again sends a request that succeeded once more: it writes nothing (rules G4, G6). Where it cleared members of a union
-// it may be refused: the discriminator changes no more.
-func (m *run) again(s step, first *transition) error {
+// repeat sends a request that succeeded once more. It must not write anything (rules G4, G6). It may be refused if the
+// first request cleared a union member: the second one does not change the discriminator, so it clears nothing.
+func (m *run) repeat(s step, first *transition) error {
 	t, err := m.send(s, false)
 	if err != nil {
-		return fmt.Errorf("%w (the same request again)", err)
+		return fmt.Errorf("%w (the request sent again)", err)
 	}
 	cleared := slices.ContainsFunc(first.answer.warnings, func(w string) bool { return strings.Contains(w, ": cleared: ") })
 	switch {
 	case !t.answer.ok() && !cleared:
-		return fmt.Errorf("G4: the same request again was refused: %s", t.answer.message())
+		return fmt.Errorf("G4: the request was refused when it was sent again: %s", t.answer.message())
 	case t.answer.ok() && isRewritten(t.before, t.after):
-		return fmt.Errorf("G6: the same request again was written:\n%s\n%s", encode(t.before), encode(t.after))
+		return fmt.Errorf("G6: the request was written when it was sent again:\n%s\n%s", encode(t.before), encode(t.after))
 	}
 	return nil
 }
 
-// offAndOn switches gates off and on again and checks that nothing is different then, although every applier applied
-// its configuration while they were off (rules G4, G7.2).
+// offAndOn switches gates off and on again while every applier goes on to apply its configuration. Afterwards the object,
+// its owners and the conflicts must be as before (rules G4, G7.2).
 func (m *run) offAndOn(gates states) error {
 	on, off := states{}, states{}
 	for gate := range gates {
@@ -195,35 +203,42 @@ func (m *run) offAndOn(gates states) error {
 	if err := m.flip(on); err != nil || m.object == nil {
 		return err
 	}
-	appliers, err := m.settle()
+	applies, err := m.appliesWithoutEffect()
 	if err != nil {
 		return err
 	}
-	before, conflictsBefore := m.object, m.probe(gates)
-	if err := m.resyncWhile(off, appliers); err != nil {
+	before, conflictsBefore := m.object, m.conflictsWithProbe(gates)
+	if err := m.applyAgainWhile(off, applies); err != nil {
 		return fmt.Errorf("%w (gates off)", err)
 	}
 	if err := m.flip(on); err != nil {
 		return err
 	}
-	if now := m.probe(gates); !slices.Equal(conflictsBefore, now) {
+	if now := m.conflictsWithProbe(gates); !slices.Equal(conflictsBefore, now) {
 		return fmt.Errorf("G7.2: conflicts before %q, after off and on %q", conflictsBefore, now)
 	}
-	if err := m.resyncWhile(on, appliers); err != nil {
+	if err := m.applyAgainWhile(on, applies); err != nil {
 		return fmt.Errorf("%w (gates on again)", err)
 	}
-	if !equal(settled(before), settled(m.object)) {
-		return fmt.Errorf("G7.2: before\n%s\nafter off and on\n%s", encode(settled(before)), encode(settled(m.object)))
+	if !equal(withoutVolatile(before), withoutVolatile(m.object)) {
+		return fmt.Errorf("G7.2: the object before\n%s\nafter off and on\n%s",
+			encode(withoutVolatile(before)), encode(withoutVolatile(m.object)))
 	}
 	return nil
 }
 
-// settle applies every configuration until nothing changes and returns the applies that then are without effect, by
-// applier. Appliers that are refused or undo each other's work are left out.
-func (m *run) settle() (map[string]quietApply, error) {
-	var quiet map[string]quietApply
+// noopApply is an apply that changes nothing, with its warnings, which are about other gates.
+type noopApply struct {
+	step     step
+	warnings []string
+}
+
+// appliesWithoutEffect applies every configuration until nothing changes, and returns those applies that then have no
+// effect, by applier. Appliers that are refused, or that revert each other, are left out.
+func (m *run) appliesWithoutEffect() (map[string]noopApply, error) {
+	var noops map[string]noopApply
 	for range 3 {
-		quiet = map[string]quietApply{}
+		noops = map[string]noopApply{}
 		for _, applier := range slices.Sorted(maps.Keys(m.applies)) {
 			s := m.applies[applier]
 			s.DryRun = false
@@ -231,61 +246,59 @@ func (m *run) settle() (map[string]quietApply, error) {
 			if err != nil {
 				return nil, err
 			}
-			if t.wrote() && t.repeatable() && !isRewritten(t.before, t.after) {
-				quiet[applier] = quietApply{s, t.answer.warnings}
+			if t.wrote() && t.isRepeatable() && !isRewritten(t.before, t.after) {
+				noops[applier] = noopApply{s, t.answer.warnings}
 			}
 		}
-		if len(quiet) == len(m.applies) {
+		if len(noops) == len(m.applies) {
 			break
 		}
 	}
-	return quiet, nil
+	return noops, nil
 }
 
-// quietApply is an apply that changes nothing, with the warnings that it draws: about other gates.
-type quietApply struct {
-	step     step
-	warnings []string
-}
-
-// resyncWhile sends applies that must have no effect while gates are in these states.
-func (m *run) resyncWhile(gates states, quiet map[string]quietApply) error {
+// applyAgainWhile sets the states of gates and sends applies that must have no effect.
+func (m *run) applyAgainWhile(gates states, noops map[string]noopApply) error {
 	if err := m.flip(gates); err != nil {
 		return err
 	}
-	return m.resync(quiet)
-}
-
-// resync sends applies that must have no effect and draw no other warnings than before.
-func (m *run) resync(quiet map[string]quietApply) error {
-	for _, applier := range slices.Sorted(maps.Keys(quiet)) {
-		s := quiet[applier].step
-		t, err := m.send(s, false)
-		if err != nil {
+	for _, applier := range slices.Sorted(maps.Keys(noops)) {
+		if err := m.applyAgain(noops[applier]); err != nil {
 			return err
-		}
-		if !t.answer.ok() {
-			return fmt.Errorf("G4: the configuration of %s was refused: %s", s.By, t.answer.message())
-		}
-		if isRewritten(t.before, t.after) {
-			return fmt.Errorf("G4: the configuration of %s was written:\n%s\n%s", s.By, encode(t.before), encode(t.after))
-		}
-		for _, warning := range t.answer.warnings {
-			if t.holds(nil) && !slices.Contains(quiet[applier].warnings, warning) {
-				return fmt.Errorf("G4: the configuration of %s drew a warning: %s", s.By, warning)
-			}
 		}
 	}
 	return nil
 }
 
-// probe returns who conflicts with a stranger who applies another value to a field that one of the gates guards.
-func (m *run) probe(gates states) []string {
+// applyAgain sends an apply that must have no effect and draw no additional warnings.
+func (m *run) applyAgain(noop noopApply) error {
+	by := noop.step.By
+	t, err := m.send(noop.step, false)
+	if err != nil {
+		return err
+	}
+	if !t.answer.ok() {
+		return fmt.Errorf("G4: the configuration of %s was refused when it was applied again: %s", by, t.answer.message())
+	}
+	if isRewritten(t.before, t.after) {
+		return fmt.Errorf("G4: the configuration of %s was written when it was applied again:\n%s\n%s", by, encode(t.before), encode(t.after))
+	}
+	for _, warning := range t.answer.warnings {
+		if t.persistedHasApplied(nil) && !slices.Contains(noop.warnings, warning) {
+			return fmt.Errorf("G4: the configuration of %s drew a warning when it was applied again: %s", by, warning)
+		}
+	}
+	return nil
+}
+
+// conflictsWithProbe returns the conflicts of another manager that applies another value to each field that the gates
+// guard.
+func (m *run) conflictsWithProbe(gates states) []string {
 	var out []string
 	for gate := range gates {
 		for _, path := range m.paths[gate] {
-			for _, p := range find(m.object, m.Schema, path) {
-				value, _ := at(m.object, m.Schema, p)
+			for _, p := range positionsOf(m.object, m.Schema, path) {
+				value, _ := valueAt(m.object, m.Schema, p)
 				s := step{Do: doApply, By: "probe", Body: configOf(p, otherThan(value)).(map[string]any)}
 				if m.Status && p[0] == "f:status" {
 					s.Subresource = "status"
@@ -300,8 +313,8 @@ func (m *run) probe(gates states) []string {
 	return out
 }
 
-// configOf returns the configuration that names one value at a place.
-func configOf(p place, value any) any {
+// configOf returns the configuration that applies one value at a position.
+func configOf(p position, value any) any {
 	if len(p) == 0 {
 		return value
 	}
@@ -317,7 +330,7 @@ func configOf(p place, value any) any {
 	return []any{inner}
 }
 
-// otherThan returns a value that differs from another in all its scalars.
+// otherThan returns a copy of a value with another value for each scalar. Lists stay as they are.
 func otherThan(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -16,15 +16,15 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 )
 
-// maxDepth is how many objects are inside of each other below spec.
+// maxDepth is how deep objects nest below spec.
 const maxDepth = 2
 
-// generator makes random declarations, objects and requests. The same seed makes the same ones.
+// generator makes random declarations, objects and requests. The same seed always makes the same ones.
 type generator struct{ *rand.Rand }
 
 func newGenerator(seed uint64) generator { return generator{rand.New(rand.NewPCG(seed, seed))} }
 
-// chance reports true in that many of a hundred calls.
+// chance returns true with a probability in percent.
 func (g generator) chance(percent int) bool { return g.IntN(100) < percent }
 
 func pick[T any](g generator, from []T) T { return from[g.IntN(len(from))] }
@@ -37,7 +37,7 @@ func (g generator) declaration() declaration {
 		g.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
 		d.Gates = map[string][]string{}
 		for i := range min(len(paths), 1+g.IntN(4)) {
-			name := fmt.Sprintf("G%d", min(i, 2)) // the last one may guard two paths
+			name := fmt.Sprintf("G%d", min(i, 2)) // so the last gate may guard two paths
 			d.Gates[name] = append(d.Gates[name], paths[i].String())
 		}
 		if _, err := newResource(d); err == nil {
@@ -54,7 +54,7 @@ func (g generator) rootSchema() *schemaProps {
 	return root
 }
 
-// schema returns the schema of a field with at most depth objects inside of each other.
+// schema returns the schema of a field in which objects nest at most that deep.
 func (g generator) schema(depth int) *schemaProps {
 	if depth == 0 {
 		return g.leafSchema()
@@ -72,7 +72,7 @@ func (g generator) schema(depth int) *schemaProps {
 	return g.leafSchema()
 }
 
-// valueSchema returns the schema of the values of a map: mostly objects, since gates can guard what is in them.
+// valueSchema returns the schema of the values of a map: mostly objects, since gates can guard fields inside them.
 func (g generator) valueSchema(depth int) *schemaProps {
 	if g.chance(80) {
 		return g.objectSchema(depth)
@@ -80,7 +80,7 @@ func (g generator) valueSchema(depth int) *schemaProps {
 	return &schemaProps{Type: "string"}
 }
 
-// leafSchema returns the schema of a field that field management does not look into, or of a set.
+// leafSchema returns the schema of a scalar, of a set, or of an atomic value, which field management treats as a whole.
 func (g generator) leafSchema() *schemaProps {
 	str := schemaProps{Type: "string"}
 	switch g.IntN(10) {
@@ -108,7 +108,7 @@ func listSchema(listType string, items *schemaProps) *schemaProps {
 	return &schemaProps{Type: "array", XListType: &listType, Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: items}}
 }
 
-// listMapSchema has one key or two; the second one may have a default.
+// listMapSchema returns the schema of a list map with one key or two. The second key may have a default.
 func (g generator) listMapSchema(depth int) *schemaProps {
 	items := g.objectSchema(depth)
 	keys := []string{"key"}
@@ -140,7 +140,8 @@ func (g generator) objectSchema(depth int) *schemaProps {
 	return g.withDefault(s, 10)
 }
 
-// addUnion adds a discriminator and the members git and s3. It may be required, have a default or be left out.
+// addUnion adds a discriminator and the members git and s3. The discriminator may be required, have a default, or have the
+// key "".
 func (g generator) addUnion(s *schemaProps, depth int) {
 	s.Properties["git"], s.Properties["s3"] = *g.memberSchema(depth), *g.memberSchema(depth)
 	discriminator := schemaProps{Type: "string", XUnions: &apiextensions.Unions{
@@ -162,14 +163,14 @@ func (g generator) addUnion(s *schemaProps, depth int) {
 	s.Properties["type"] = discriminator
 }
 
-// memberSchema has no default, since a member of a union may have none (rule U2).
+// memberSchema returns the schema of a union member. It has no default, since a member may have none (rule U2).
 func (g generator) memberSchema(depth int) *schemaProps {
 	s := g.schema(max(depth, 1))
 	s.Default = nil
 	return s
 }
 
-// withDefault adds a default in that many of a hundred calls.
+// withDefault adds a default with a probability in percent.
 func (g generator) withDefault(s *schemaProps, percent int) *schemaProps {
 	if g.chance(percent) {
 		s.Default = &apiextensionsv1.JSON{Raw: []byte(encode(g.value(s)))}
@@ -177,7 +178,7 @@ func (g generator) withDefault(s *schemaProps, percent int) *schemaProps {
 	return s
 }
 
-// guardable returns the paths of fields that gates might guard; the server refuses some of them.
+// guardable returns paths that gates might guard. Validation of CRDs refuses some of them.
 func guardable(s *schemaProps, at fieldpath.Path) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -195,7 +196,7 @@ func guardable(s *schemaProps, at fieldpath.Path) []fieldpath.Path {
 	return out
 }
 
-// value returns a random value that mostly is valid.
+// value returns a random value, which is mostly valid.
 func (g generator) value(s *schemaProps) any {
 	switch s.Type {
 	case "string":
@@ -225,11 +226,11 @@ func (g generator) object(s *schemaProps) map[string]any {
 			out[name] = g.value(&property)
 		}
 	}
-	g.settleUnion(out, s)
+	g.selectMember(out, s)
 	return out
 }
 
-// list returns up to two items, no two of the same identity.
+// list returns up to two items with different keys.
 func (g generator) list(s *schemaProps) []any {
 	out := []any{}
 	seen := map[string]bool{}
@@ -243,8 +244,9 @@ func (g generator) list(s *schemaProps) []any {
 	return out
 }
 
-// settleUnion makes an object select the members that it has.
-func (g generator) settleUnion(object map[string]any, s *schemaProps) {
+// selectMember sets the discriminator of an object's union to a random value, and makes the members fit it. It mostly
+// does: some objects stay invalid.
+func (g generator) selectMember(object map[string]any, s *schemaProps) {
 	discriminator, ok := s.Properties["type"]
 	if !ok || g.chance(3) {
 		return
@@ -262,7 +264,7 @@ func (g generator) settleUnion(object map[string]any, s *schemaProps) {
 	object["type"] = value
 }
 
-// change returns the value with a random change somewhere in it.
+// change returns a copy of a value with a random change somewhere in it.
 func (g generator) change(value any, s *schemaProps) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -282,7 +284,8 @@ func (g generator) change(value any, s *schemaProps) any {
 	return g.value(s)
 }
 
-// changeObject changes, adds or removes a field, or the member that a union selects. The keys of list maps stay.
+// changeObject returns a copy of an object with a field changed, added or removed, or with another member selected. The
+// keys of list map items stay.
 func (g generator) changeObject(object map[string]any, s *schemaProps) map[string]any {
 	out := maps.Clone(object)
 	names := append(slices.Sorted(maps.Keys(s.Properties)), slices.Sorted(maps.Keys(object))...)
@@ -295,7 +298,7 @@ func (g generator) changeObject(object map[string]any, s *schemaProps) map[strin
 	switch {
 	case name == "key" || name == "port":
 	case name == "type" && field.XUnions != nil:
-		g.settleUnion(out, s)
+		g.selectMember(out, s)
 	case !ok:
 		out[name] = g.value(field)
 	case g.chance(35):

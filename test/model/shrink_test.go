@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// shrink returns the finding with as little in it as breaks the same rule.
+// shrink reduces a finding as long as it breaks the same rule.
 func shrink(t *testing.T, f finding) finding {
 	for {
-		smaller, err := breaking(t, candidates(f.sequence), f.rule())
+		smaller, err := firstBreaking(t, candidates(f.sequence), f.rule())
 		if err == nil {
 			return f
 		}
@@ -20,18 +20,18 @@ func shrink(t *testing.T, f finding) finding {
 	}
 }
 
-// breaking returns the first sequence that breaks the rule, or no error if there is none.
-func breaking(t *testing.T, all []sequence, rule string) (sequence, error) {
+// firstBreaking returns the first sequence that breaks the rule, with the error. The error is nil if there is none.
+func firstBreaking(t *testing.T, all []sequence, rule string) (sequence, error) {
 	for _, s := range all {
 		_, err := replay(t, s)
-		if f := (finding{sequence: s, err: err}); err != nil && f.rule() == rule && !isUpstreams(t, f) {
+		if f := (finding{sequence: s, err: err}); err != nil && f.rule() == rule && !isUpstream(t, f) {
 			return s, err
 		}
 	}
 	return sequence{}, nil
 }
 
-// candidates returns the sequence with a little less in it: a step, a gate, a field of a body, a property.
+// candidates returns the sequences that lack one thing: a step, a gate, a property of the schema, or a field of a body.
 func candidates(s sequence) []sequence {
 	var out []sequence
 	for i := range s.Steps {
@@ -55,28 +55,29 @@ func candidates(s sequence) []sequence {
 		for _, p := range fields(step.Body, s.Schema) {
 			less := s
 			less.Steps = slices.Clone(s.Steps)
-			less.Steps[i].Body = without(step.Body, s.Schema, []place{p})
+			less.Steps[i].Body = without(step.Body, s.Schema, []position{p})
 			out = append(out, less)
 		}
 	}
 	return out
 }
 
-// fields returns the places of the fields of an object, outer ones first, without the keys of list maps.
-func fields(value any, s *schemaProps) []place {
-	var out []place
+// fields returns the positions of all fields in an object, outer ones before inner ones, without the keys of list maps.
+func fields(value any, s *schemaProps) []position {
+	var out []position
 	for _, c := range children(value, s) {
 		if c.element[:2] == "f:" && c.element != "f:key" && c.element != "f:port" {
-			out = append(out, place{c.element})
+			out = append(out, position{c.element})
 		}
 		for _, rest := range fields(c.value, c.schema) {
-			out = append(out, append(place{c.element}, rest...))
+			out = append(out, append(position{c.element}, rest...))
 		}
 	}
 	return out
 }
 
-// properties returns the paths of the properties of a schema; "" leads into the items of a list or values of a map.
+// properties returns the paths of all properties in a schema. A step "" stands for the items of a list or the values of a
+// map.
 func properties(s *schemaProps, at []string) [][]string {
 	var out [][]string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {

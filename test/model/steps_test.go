@@ -19,33 +19,33 @@ import (
 const (
 	doApply  = "apply"
 	doCreate = "create"
-	doUpdate = "update" // a PUT of what is persisted with another body
-	doMerge  = "merge"  // a JSON merge patch
-	doJSON   = "json"   // a JSON patch
-	doFlip   = "flip"   // sets the state of gates
-	doOffOn  = "off and on"
+	doUpdate = "update"     // a PUT of the persisted object with another body
+	doMerge  = "merge"      // a JSON merge patch
+	doJSON   = "json"       // a JSON patch
+	doFlip   = "flip"       // sets the state of gates
+	doOffOn  = "off and on" // switches gates off and on, and applies all configurations again in each state
 )
 
-// step is one step of a sequence. It has all that a replay needs.
+// step is one step of a sequence, with everything that a replay needs.
 type step struct {
 	Do string `json:"do"`
 	// By is the field manager.
 	By string `json:"by,omitempty"`
-	// Version is that of the request; the storage version if empty.
+	// Version is the version of the request, or empty for the storage version.
 	Version     string `json:"version,omitempty"`
 	Subresource string `json:"subresource,omitempty"`
 	Force       bool   `json:"force,omitempty"`
-	// DryRun sends the request as a dry run first.
+	// DryRun says that the request is first sent as a dry run.
 	DryRun bool `json:"dryRun,omitempty"`
 	// Body is the applied configuration, the object or the merge patch, without apiVersion, kind and metadata.
 	Body map[string]any `json:"body,omitempty"`
 	// Patch is a JSON patch.
 	Patch []patchOp `json:"patch,omitempty"`
-	// Gates are the gates to flip, with their state after the step; of "off and on" all that it switches off.
+	// Gates are the gates to flip, with their state after the step. For "off and on" they are the gates to switch off.
 	Gates states `json:"gates,omitempty"`
 }
 
-// patchOp is an operation of a JSON patch on fields of objects.
+// patchOp is an operation of a JSON patch.
 type patchOp struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -59,7 +59,7 @@ func (s step) version() string {
 	return s.Version
 }
 
-// call returns the request of a step on the object of that name, which is persisted as before.
+// call returns the request of a step on the named object, whose persisted state is before.
 func (s step) call(name string, before map[string]any, dryRun bool) call {
 	query := url.Values{"fieldManager": {s.By}}
 	if s.Force {
@@ -101,21 +101,21 @@ func (s step) whole(metadata any) map[string]any {
 	return out
 }
 
-// sent returns the object that a request asks for, before the server fills in defaults, or nil for an apply. The part
-// that the endpoint does not write is as before.
-func (r *resource) sent(s step, before map[string]any) map[string]any {
-	var sent map[string]any
+// requestedObject returns the object that a request would persist, before the server sets defaults, or nil for an apply.
+// The part that the endpoint does not write is as in before.
+func (r *resource) requestedObject(s step, before map[string]any) map[string]any {
+	var requested map[string]any
 	switch s.Do {
 	case doCreate, doUpdate:
-		sent = s.whole(before["metadata"])
+		requested = s.whole(before["metadata"])
 	case doMerge:
-		sent = mergePatch(before, s.Body).(map[string]any)
+		requested = mergePatch(before, s.Body).(map[string]any)
 	case doJSON:
-		sent = jsonPatch(before, s.Patch)
+		requested = jsonPatch(before, s.Patch)
 	default:
 		return nil
 	}
-	return decode[map[string]any](encode(r.part(s, sent, before)))
+	return decode[map[string]any](encode(r.writtenPart(s, requested, before)))
 }
 
 // defaulted returns a copy of an object with all defaults of the schema.
@@ -128,17 +128,17 @@ func (r *resource) defaulted(object map[string]any) map[string]any {
 	return out
 }
 
-// withoutGuardedDefaults returns the defaulted object with guarded fields as they were sent (rule G8).
-func (r *resource) withoutGuardedDefaults(defaulted, sent map[string]any, guards map[string]guard) map[string]any {
-	if sent == nil {
+// withoutGuardedDefaults returns the defaulted object with guarded fields as they were before defaulting (rule G8).
+func (r *resource) withoutGuardedDefaults(defaulted, requested map[string]any, guards map[string]guard) map[string]any {
+	if requested == nil {
 		return nil
 	}
 	out := decode[map[string]any](encode(defaulted))
 	for _, guard := range guards {
-		for _, p := range find(out, r.Schema, guard.path) {
-			parent, _ := at(out, r.Schema, p.parent())
+		for _, p := range positionsOf(out, r.Schema, guard.path) {
+			parent, _ := valueAt(out, r.Schema, p.parent())
 			name := strings.TrimPrefix(p[len(p)-1], "f:")
-			if value, ok := at(sent, r.Schema, p); ok {
+			if value, ok := valueAt(requested, r.Schema, p); ok {
 				parent.(map[string]any)[name] = value
 			} else {
 				delete(parent.(map[string]any), name)
@@ -148,8 +148,9 @@ func (r *resource) withoutGuardedDefaults(defaulted, sent map[string]any, guards
 	return out
 }
 
-// part returns what an endpoint writes of an object, and the rest of other.
-func (r *resource) part(s step, object, other map[string]any) map[string]any {
+// writtenPart returns the part of object that the endpoint of the step writes, with the rest of other. The endpoint of
+// the resource does not write status if there is a status subresource, which writes nothing else.
+func (r *resource) writtenPart(s step, object, other map[string]any) map[string]any {
 	if !r.Status {
 		return object
 	}
@@ -186,8 +187,8 @@ func mergePatch(value, patch any) any {
 	return out
 }
 
-// jsonPatch returns an object with a JSON patch applied that adds, replaces and removes fields of objects and items
-// of lists.
+// jsonPatch returns an object with a JSON patch applied. The patch may add, replace and remove fields, and replace and
+// remove items of lists.
 func jsonPatch(object map[string]any, patch []patchOp) map[string]any {
 	out := decode[any](encode(object))
 	for _, op := range patch {
@@ -222,7 +223,7 @@ func patchAt(value any, path []string, op patchOp) any {
 	return value
 }
 
-// mergeDiff returns the JSON merge patch that makes now from old.
+// mergeDiff returns the JSON merge patch that turns old into now.
 func mergeDiff(old, now map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range now {
@@ -244,7 +245,7 @@ func mergeDiff(old, now map[string]any) map[string]any {
 	return out
 }
 
-// jsonDiff returns the JSON patch that makes now from old, with items of lists that stay as long as they are.
+// jsonDiff returns the JSON patch that turns old into now. It replaces a list whose length changes as a whole.
 func jsonDiff(old, now any, path string) []patchOp {
 	var out []patchOp
 	switch now := now.(type) {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// action is what the server says that it did about a path of a gate (rule G10).
+// action is the start of a warning about a path of a disabled gate, after the path (rule G10).
 type action string
 
 const (
@@ -21,45 +21,46 @@ const (
 	removed action = "removed with"
 )
 
-// expectation is what must be said of a path: one of the actions, or also nothing if it may be silent.
+// expectation is the warning that one path must get: with one of the actions, or optionally none.
 type expectation struct {
-	actions map[action]bool
-	silent  bool
+	actions  map[action]bool
+	optional bool
 }
 
-func (e *expectation) must(a action) { e.actions[a], e.silent = true, false }
+func (e *expectation) must(a action) { e.actions[a], e.optional = true, false }
 
-// may allows an action where the contract leaves open whether the client is told.
+// may allows an action, but does not require a warning, if the rules allow both.
 func (e *expectation) may(a action) {
-	e.silent = e.silent || len(e.actions) == 0
+	e.optional = e.optional || len(e.actions) == 0
 	e.actions[a] = true
 }
 
-// checkWarnings is rule G10: one warning for each path where the request and the outcome differ, and no other.
+// checkWarnings checks rule G10: there is one warning for each path of a disabled gate whose fields differ in the request
+// and the outcome, and no other warning.
 func checkWarnings(t *transition) error {
 	if !t.answer.ok() || t.dryRun {
 		return nil
 	}
-	said, err := t.said()
+	warned, err := t.warnedActions()
 	if err != nil {
 		return err
 	}
 	for _, text := range slices.Sorted(maps.Keys(t.guards)) {
-		want, got := t.expectation(t.guards[text]), said[text]
+		want, got := t.expectation(t.guards[text]), warned[text]
 		switch {
-		case got == "" && len(want.actions) > 0 && !want.silent:
-			return fmt.Errorf("G10: no warning about %s, want %v", text, slices.Sorted(maps.Keys(want.actions)))
+		case got == "" && len(want.actions) > 0 && !want.optional:
+			return fmt.Errorf("G10: no warning about %s, want one of %q", text, slices.Sorted(maps.Keys(want.actions)))
 		case got != "" && !want.actions[got]:
-			return fmt.Errorf("G10: a warning that %s was %s, want %v", text, got, slices.Sorted(maps.Keys(want.actions)))
-		case got == dropped && want.actions[kept] && !want.silent:
-			return fmt.Errorf("G10: a warning that %s was dropped, though a persisted value was kept", text)
+			return fmt.Errorf("G10: a warning that %s was %q, want one of %q", text, got, slices.Sorted(maps.Keys(want.actions)))
+		case got == dropped && want.actions[kept] && !want.optional:
+			return fmt.Errorf("G10: a warning that %s was dropped, although a persisted value was kept", text)
 		}
 	}
 	return nil
 }
 
-// said returns the actions that the warnings tell of, by the path of the gate.
-func (t *transition) said() (map[string]action, error) {
+// warnedActions returns the actions in the warnings of the answer, by the path of the gate.
+func (t *transition) warnedActions() (map[string]action, error) {
 	out := map[string]action{}
 	for _, warning := range t.answer.warnings {
 		path, text, _ := strings.Cut(warning, ": ")
@@ -74,7 +75,7 @@ func (t *transition) said() (map[string]action, error) {
 			return nil, fmt.Errorf("G10: two warnings about %s: %q", path, t.answer.warnings)
 		}
 		if !strings.HasSuffix(text, fmt.Sprintf(": feature gate %q is disabled", guard.gate)) {
-			return nil, fmt.Errorf("G10: a warning in other words: %s", warning)
+			return nil, fmt.Errorf("G10: a warning about gate %s in other words: %s", guard.gate, warning)
 		}
 		for _, a := range []action{kept, dropped, removed} {
 			if strings.HasPrefix(text, string(a)) {
@@ -85,104 +86,102 @@ func (t *transition) said() (map[string]action, error) {
 	return out, nil
 }
 
-// expectation returns what must be said of a path.
+// expectation returns the warning that a path must get.
 func (t *transition) expectation(g guard) *expectation {
 	want := &expectation{actions: map[action]bool{}}
-	for _, p := range find(t.before, t.Schema, g.path) {
-		switch {
-		case deselected(t.after, t.Schema, p) && !deselected(t.after, t.Schema, p.parent()): // rule U9
-		case !isThere(t.after, t.Schema, p.parent()):
-			want.must(removed)
-		case t.config != nil:
-			t.expectOfApply(want, p)
-		default:
-			t.expectOfUpdate(want, p)
-		}
+	for _, p := range positionsOf(t.before, t.Schema, g.path) {
+		t.expectForPersisted(want, p)
 	}
-	for _, object := range []map[string]any{t.asked, t.config} {
-		for _, p := range find(object, t.Schema, g.path) {
-			switch _, ok := at(t.before, t.Schema, p); {
-			case ok:
-			case deselected(t.after, t.Schema, p):
-				want.may(dropped) // unless its union cleared it
-			default:
-				want.must(dropped)
+	for _, object := range []map[string]any{t.requested, t.config} {
+		for _, p := range positionsOf(object, t.Schema, g.path) {
+			if _, persisted := valueAt(t.before, t.Schema, p); !persisted {
+				t.expectForDropped(want, p)
 			}
 		}
 	}
 	return want
 }
 
-// expectOfUpdate adds what must be said of a field that an update or a patch left as it is.
-func (t *transition) expectOfUpdate(want *expectation, p place) {
-	value, sent := at(t.asked, t.Schema, p)
-	defaulted, _ := at(t.defaulted, t.Schema, p)
+// expectForPersisted adds the warning about a persisted field.
+func (t *transition) expectForPersisted(want *expectation, p position) {
 	switch {
-	case sent && equal(value, t.valueBefore(p)):
-	case sent && equal(defaulted, t.valueBefore(p)):
-		want.may(kept) // it differs by defaults inside of it
+	case isDeselected(t.after, t.Schema, p) && !isDeselected(t.after, t.Schema, p.parent()): // no warning by rule U9
+	case !isSet(t.after, t.Schema, p.parent()):
+		want.must(removed)
+	case t.config != nil:
+		t.expectForApply(want, p)
+	default:
+		t.expectForUpdate(want, p)
+	}
+}
+
+// expectForDropped adds the warning about a field that only the request has. If its union cleared it there is none.
+func (t *transition) expectForDropped(want *expectation, p position) {
+	if isDeselected(t.after, t.Schema, p) {
+		want.may(dropped)
+	} else {
+		want.must(dropped)
+	}
+}
+
+// expectForUpdate adds the warning about a field that an update or a patch kept.
+func (t *transition) expectForUpdate(want *expectation, p position) {
+	value, requested := valueAt(t.requested, t.Schema, p)
+	defaulted, _ := valueAt(t.defaulted, t.Schema, p)
+	switch {
+	case requested && equal(value, t.valueBefore(p)):
+	case requested && equal(defaulted, t.valueBefore(p)):
+		want.may(kept) // it differs only by the defaults inside it
 	default:
 		want.must(kept)
 	}
 }
 
-// expectOfApply adds what must be said of a field that an apply left as it is.
-func (t *transition) expectOfApply(want *expectation, p place) {
+// expectForApply adds the warning about a field that an apply kept.
+func (t *transition) expectForApply(want *expectation, p position) {
 	owners := ownersOf(t.before)
-	own := owners[applied(t.step.By, t.step.Subresource)].in(p)
-	value, named := at(t.config, t.Schema, p)
+	own := owners[applyEntry(t.step.By, t.step.Subresource)].within(p)
+	value, applied := valueAt(t.config, t.Schema, p)
 	switch {
-	case named && equal(value, t.valueBefore(p)):
-	case named && t.holds(p):
-		want.may(kept) // it leaves out a part, which it may or may not own alone
-	case named, len(own) > 0 && !t.hasOtherOwner(owners, p):
+	case applied && equal(value, t.valueBefore(p)):
+	case applied && t.persistedHasApplied(p):
+		want.may(kept) // the applier leaves out a part of the field, and may or may not be its only owner
+	case applied, len(own) > 0 && !t.hasOtherOwner(owners, p):
 		want.must(kept)
 	case len(own) > 0:
-		want.may(kept) // it stops to share the field
+		want.may(kept) // the applier gives up a field that it shares
 	}
 }
 
-func (t *transition) valueBefore(p place) any {
-	value, _ := at(t.before, t.Schema, p)
+func (t *transition) valueBefore(p position) any {
+	value, _ := valueAt(t.before, t.Schema, p)
 	return value
 }
 
-// holds reports whether the persisted field has all that the configuration names of it.
-func (t *transition) holds(p place) bool {
-	value, _ := at(t.config, t.Schema, p)
+// persistedHasApplied reports whether the persisted field has every value that the applied configuration sets in it.
+func (t *transition) persistedHasApplied(p position) bool {
+	value, _ := valueAt(t.config, t.Schema, p)
 	schema := schemaAt(t.before, t.Schema, p)
 	for _, leaf := range leaves(value, schema) {
-		old, ok := at(t.valueBefore(p), schema, leaf)
-		now, _ := at(value, schema, leaf)
-		if !ok || !jsonvalue.Contains(old, now) && !isEmpty(now) { // what is in one value may lack its defaults
+		old, ok := valueAt(t.valueBefore(p), schema, leaf)
+		now, _ := valueAt(value, schema, leaf)
+		if !ok || !jsonvalue.Contains(old, now) && !isEmpty(now) { // an atomic value may lack its defaults
 			return false
 		}
 	}
 	return true
 }
 
+// isEmpty reports whether the value is an empty object or list.
 func isEmpty(value any) bool {
 	object, isObject := value.(map[string]any)
 	list, isList := value.([]any)
 	return isObject && len(object) == 0 || isList && len(list) == 0
 }
 
-// schemaAt returns the schema of what is at a place.
-func schemaAt(object any, s *schemaProps, p place) *schemaProps {
-	for _, element := range p {
-		for _, c := range children(object, s) {
-			if c.element == element {
-				object, s = c.value, c.schema
-				break
-			}
-		}
-	}
-	return s
-}
-
-func (t *transition) hasOtherOwner(all owners, p place) bool {
+func (t *transition) hasOtherOwner(all owners, p position) bool {
 	for entry, fields := range all {
-		if entry != applied(t.step.By, t.step.Subresource) && len(fields.in(p)) > 0 {
+		if entry != applyEntry(t.step.By, t.step.Subresource) && len(fields.within(p)) > 0 {
 			return true
 		}
 	}

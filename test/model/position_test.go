@@ -16,25 +16,27 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// schemaProps is the schema of a value. A nil schema knows nothing of the value.
+// schemaProps is the schema of a value. It is nil for a field that the schema does not have.
 type schemaProps = apiextensionsv1.JSONSchemaProps
 
-// place is where a value is in an object. Its elements are the keys of managedFields: "f:name" is a field or the key
-// of a map, `k:{"name":"a"}` an item of a list map, `v:"a"` an item of a set.
-type place []string
+// position is the position of one value in an object, as path elements of managedFields: "f:name" is a field or the key
+// of a map, `k:{"name":"a"}` an item of a list map, `v:"a"` an item of a set. A path of a gate may match several
+// positions.
+type position []string
 
-func (p place) String() string { return strings.Join(p, "/") }
+func (p position) String() string { return strings.Join(p, "/") }
 
-func (p place) parent() place { return p[:len(p)-1] }
+func (p position) parent() position { return p[:len(p)-1] }
 
-func (p place) child(element string) place { return append(slices.Clip(p), element) }
+func (p position) child(element string) position { return append(slices.Clip(p), element) }
 
-func (p place) contains(other place) bool {
+// contains reports whether the other position is this one or inside it.
+func (p position) contains(other position) bool {
 	return len(other) >= len(p) && slices.Equal(p, other[:len(p)])
 }
 
-// below reports whether the place is one of those that a path of a gate names, or inside of one.
-func (p place) below(path fieldpath.Path) bool {
+// isAtOrBelow reports whether the position matches the path of a gate or is inside a position that does.
+func (p position) isAtOrBelow(path fieldpath.Path) bool {
 	if len(p) < len(path) {
 		return false
 	}
@@ -46,8 +48,8 @@ func (p place) below(path fieldpath.Path) bool {
 	return true
 }
 
-// conflictPath returns the place as the causes of an apply conflict write it.
-func (p place) conflictPath() string {
+// conflictPath returns the position in the form that the causes of an apply conflict have.
+func (p position) conflictPath() string {
 	var out strings.Builder
 	for _, element := range p {
 		switch element[:2] {
@@ -67,15 +69,15 @@ func (p place) conflictPath() string {
 	return out.String()
 }
 
-// child is a value inside of another.
+// child is a value directly inside another.
 type child struct {
 	element string
 	value   any
 	schema  *schemaProps
 }
 
-// children returns the values inside of an object, a map, a list map or a set, in a fixed order. Atomic lists have
-// none.
+// children returns the values directly inside an object, a map, a list map or a set, in a fixed order. An atomic list
+// has none.
 func children(value any, s *schemaProps) []child {
 	var out []child
 	switch value := value.(type) {
@@ -93,7 +95,7 @@ func children(value any, s *schemaProps) []child {
 	return out
 }
 
-// itemElement returns the element of a list's item, or "" in lists without identities.
+// itemElement returns the path element of a list's item, or "" if the items of the list have no identity.
 func itemElement(item any, s *schemaProps) string {
 	object, isObject := item.(map[string]any)
 	switch {
@@ -134,62 +136,81 @@ func defaultOf(s *schemaProps) any {
 	return decode[any](string(s.Default.Raw))
 }
 
-// at returns the value at a place, and whether there is one.
-func at(object any, s *schemaProps, p place) (any, bool) {
+// childAt returns the child with a path element, and whether there is one.
+func childAt(value any, s *schemaProps, element string) (child, bool) {
+	all := children(value, s)
+	i := slices.IndexFunc(all, func(c child) bool { return c.element == element })
+	if i < 0 {
+		return child{}, false
+	}
+	return all[i], true
+}
+
+// valueAt returns the value at a position, and whether there is one.
+func valueAt(object any, s *schemaProps, p position) (any, bool) {
 	for _, element := range p {
-		next := slices.IndexFunc(children(object, s), func(c child) bool { return c.element == element })
-		if next < 0 {
+		next, ok := childAt(object, s, element)
+		if !ok {
 			return nil, false
 		}
-		c := children(object, s)[next]
-		object, s = c.value, c.schema
+		object, s = next.value, next.schema
 	}
 	return object, true
 }
 
-// isThere reports whether a value other than null is at the place.
-func isThere(object any, s *schemaProps, p place) bool {
-	value, ok := at(object, s, p)
+// schemaAt returns the schema of the value at a position.
+func schemaAt(object any, s *schemaProps, p position) *schemaProps {
+	for _, element := range p {
+		if next, ok := childAt(object, s, element); ok {
+			object, s = next.value, next.schema
+		}
+	}
+	return s
+}
+
+// isSet reports whether there is a value other than null at a position.
+func isSet(object any, s *schemaProps, p position) bool {
+	value, ok := valueAt(object, s, p)
 	return ok && value != nil
 }
 
-// find returns the places in an object that a path of a gate names.
-func find(object any, s *schemaProps, path fieldpath.Path) []place {
+// positionsOf returns the positions in an object that the path of a gate matches.
+func positionsOf(object any, s *schemaProps, path fieldpath.Path) []position {
 	if len(path) == 0 {
-		return []place{nil}
+		return []position{nil}
 	}
-	var out []place
+	var out []position
 	for _, c := range children(object, s) {
 		if !path[0].Each && c.element != "f:"+path[0].Name {
 			continue
 		}
-		for _, rest := range find(c.value, c.schema, path[1:]) {
-			out = append(out, append(place{c.element}, rest...))
+		for _, rest := range positionsOf(c.value, c.schema, path[1:]) {
+			out = append(out, append(position{c.element}, rest...))
 		}
 	}
 	return out
 }
 
-// leaves returns the places of an object below which there are no others.
-func leaves(object any, s *schemaProps) []place {
+// leaves returns the positions in an object that have no positions inside them.
+func leaves(object any, s *schemaProps) []position {
 	all := children(object, s)
 	if len(all) == 0 || s != nil && s.XMapType != nil && *s.XMapType == "atomic" {
-		return []place{nil}
+		return []position{nil}
 	}
-	var out []place
+	var out []position
 	for _, c := range all {
 		for _, rest := range leaves(c.value, c.schema) {
-			out = append(out, append(place{c.element}, rest...))
+			out = append(out, append(position{c.element}, rest...))
 		}
 	}
 	return out
 }
 
-// without returns a copy of an object that lacks the places.
-func without(object map[string]any, s *schemaProps, places []place) map[string]any {
+// without returns a copy of an object without the fields at the positions.
+func without(object map[string]any, s *schemaProps, positions []position) map[string]any {
 	out := decode[map[string]any](encode(object))
-	for _, p := range places {
-		if parent, ok := at(out, s, p.parent()); ok {
+	for _, p := range positions {
+		if parent, ok := valueAt(out, s, p.parent()); ok {
 			delete(parent.(map[string]any), strings.TrimPrefix(p[len(p)-1], "f:"))
 		}
 	}
@@ -202,7 +223,7 @@ func equal(a, b any) bool { return jsonvalue.Equal(a, b) }
 func encode(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // values of the test are plain JSON
+		panic(err) // all values of this package are plain JSON
 	}
 	return string(text)
 }
@@ -211,7 +232,7 @@ func encode(value any) string {
 func decode[T any](text string) T {
 	var out T
 	if err := utiljson.Unmarshal([]byte(text), &out); err != nil {
-		panic(err) // the text is the test's own or the server's
+		panic(err) // the text is written by encode or by the server
 	}
 	return out
 }
