@@ -27,7 +27,6 @@ func stockBinary(t *testing.T) string {
 func TestF5RollbackToAStockServer(t *testing.T) {
 	t.Parallel()
 	s := startFor(t, options{featureGates: allGates})
-	ours := s.env.ControlPlane.GetAPIServer().Path
 	ctx := t.Context()
 
 	// Two CRDs: the stock server writes one of them.
@@ -41,8 +40,7 @@ func TestF5RollbackToAStockServer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s.env.ControlPlane.GetAPIServer().Path = stockBinary(t)
-	s.restart(t, options{})
+	s.restart(t, options{program: stockBinary(t)})
 	object, err := s.customResources(written).Get(ctx, "a", metav1.GetOptions{})
 	if err != nil {
 		t.Fatalf("the stock server cannot read what ours wrote: %v", err)
@@ -63,7 +61,6 @@ func TestF5RollbackToAStockServer(t *testing.T) {
 		t.Error("the stock server knows customFeatureGates")
 	}
 
-	s.env.ControlPlane.GetAPIServer().Path = ours
 	s.restart(t, options{featureGates: allGates})
 	crd, err = s.crds.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, untouched.Name, metav1.GetOptions{})
 	if err != nil {

@@ -77,7 +77,7 @@ func TestG8DefaultsOfDisabledFieldsDoNotApply(t *testing.T) {
 // stored returns the object's bytes in etcd, which for custom resources are JSON.
 func (s subject) stored(name string) string {
 	s.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{shared.env.ControlPlane.Etcd.URL.String()}})
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{shared.etcd.URL}})
 	if err != nil {
 		s.Fatal(err)
 	}

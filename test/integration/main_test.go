@@ -9,9 +9,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
 // allGates switches on everything that fairlead adds.
@@ -25,7 +22,6 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
 	s, err := start(options{featureGates: allGates})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%v\nrun this through: make test-integration\n", err)

@@ -18,65 +18,102 @@ import (
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/fairlead-dev/fairlead/internal/localserver"
 )
 
 // server is a running kube-apiserver with clients as its administrator. Tests share it: their own warnings go to a user
 // of their own.
 type server struct {
-	env        *envtest.Environment
+	dir        string
+	etcd       *localserver.Etcd
+	api        *localserver.Server
 	config     *rest.Config
 	crds       apiextensionsclient.Interface
 	kubeconfig string
 }
 
-// options of a server; the zero value is a server with fairlead's gates at their defaults.
+// options of a server; the zero value is the server under test with fairlead's gates at their defaults.
 type options struct {
+	program      string // another kube-apiserver
 	featureGates string
 	args         map[string]string // further flags
 }
 
+// A loaded machine is slow, so there is no use in giving up early.
+const (
+	startTimeout = 2 * time.Minute
+	stopTimeout  = time.Minute
+)
+
 // start runs a kube-apiserver of its own over an etcd of its own.
 func start(opts options) (*server, error) {
-	env := &envtest.Environment{
-		BinaryAssetsDirectory: os.Getenv("KUBEBUILDER_ASSETS"),
-		// A loaded machine takes its time; nothing is gained by giving up early.
-		ControlPlaneStartTimeout: 2 * time.Minute,
-		ControlPlaneStopTimeout:  time.Minute,
-	}
-	args := env.ControlPlane.GetAPIServer().Configure()
-	if opts.featureGates != "" {
-		args.Set("feature-gates", opts.featureGates)
-	}
-	for name, value := range opts.args {
-		args.Set(name, value)
-	}
-	config, err := env.Start()
+	dir, err := os.MkdirTemp("", "fairlead-integration")
 	if err != nil {
 		return nil, err
 	}
-	s := &server{env: env, config: config}
-	return s, s.connect()
+	s := &server{dir: dir}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if s.etcd, err = localserver.StartEtcd(ctx, asset("etcd"), dir); err == nil {
+		err = s.serve(ctx, opts)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
 }
 
-func (s *server) connect() error {
-	s.config.WarningHandlerWithContext = rest.NoWarnings{}
-	s.config.QPS, s.config.Burst = -1, -1
-	var err error
-	if s.crds, err = apiextensionsclient.NewForConfig(s.config); err != nil {
-		return err
+// asset returns the path of a program that make envtest-assets builds.
+func asset(name string) string { return filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), name) }
+
+// serve runs the API server, at the same port as the one before.
+func (s *server) serve(ctx context.Context, opts options) error {
+	o := localserver.Options{
+		Program: opts.program, Dir: s.dir, EtcdURL: s.etcd.URL, FeatureGates: opts.featureGates, Flags: opts.args,
 	}
-	file, err := os.CreateTemp("", "fairlead-kubeconfig")
+	if opts.program == "" {
+		o.Program = asset("kube-apiserver")
+	}
+	if s.api != nil {
+		o.Port = s.api.Port
+	}
+	api, err := localserver.Start(o)
 	if err != nil {
 		return err
 	}
-	s.kubeconfig = file.Name()
-	_, err = file.Write(s.env.KubeConfig)
-	return errors.Join(err, file.Close())
+	s.api, s.kubeconfig = api, api.Kubeconfig
+	if err := api.WaitReady(ctx); err != nil {
+		return err
+	}
+	return s.connect()
+}
+
+func (s *server) connect() (err error) {
+	if s.config, err = clientcmd.BuildConfigFromFlags("", s.kubeconfig); err != nil {
+		return err
+	}
+	s.config.WarningHandlerWithContext = rest.NoWarnings{}
+	s.config.QPS, s.config.Burst = -1, -1
+	s.crds, err = apiextensionsclient.NewForConfig(s.config)
+	return err
 }
 
 func (s *server) stop() error {
-	return errors.Join(s.env.Stop(), os.Remove(s.kubeconfig))
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	var errs []error
+	if s.api != nil {
+		errs = append(errs, s.api.Stop(ctx))
+	}
+	if s.etcd != nil {
+		errs = append(errs, s.etcd.Stop(ctx))
+	}
+	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
 }
 
 // startFor runs a server for one test.
@@ -153,7 +190,7 @@ func (s *server) tryKubectl(stdin string, args ...string) (stdout, stderr string
 
 // kubectlIn is tryKubectl with more in the environment; t.Setenv would change that of other tests as well.
 func (s *server) kubectlIn(env []string, stdin string, args ...string) (stdout, stderr string, err error) {
-	cmd := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), append([]string{"--kubeconfig", s.kubeconfig}, args...)...)
+	cmd := exec.Command(asset("kubectl"), append([]string{"--kubeconfig", s.kubeconfig}, args...)...)
 	var out, errs bytes.Buffer
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
@@ -161,33 +198,42 @@ func (s *server) kubectlIn(env []string, stdin string, args ...string) (stdout, 
 	return out.String(), errs.String(), err
 }
 
-// restart runs the API server anew, with other options, over the same etcd.
+// restart runs an API server with other options over the same etcd.
 func (s *server) restart(t *testing.T, opts options) {
 	t.Helper()
-	apiServer := s.env.ControlPlane.GetAPIServer()
-	if err := apiServer.Stop(); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	if err := s.api.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	apiServer.Configure().Disable("feature-gates")
-	if opts.featureGates != "" {
-		apiServer.Configure().Set("feature-gates", opts.featureGates)
-	}
-	if err := apiServer.Start(); err != nil {
+	if err := s.serve(ctx, opts); err != nil {
 		t.Fatal(err)
 	}
-	// A new start has new certificates, so the administrator needs new credentials.
-	admin, err := s.env.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
+}
+
+// TestEnvtestRunsOurAssets is what README.md says to projects that test with envtest. All other tests start servers as
+// make run and make bench do.
+func TestEnvtestRunsOurAssets(t *testing.T) {
+	t.Parallel()
+	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
+	env := &envtest.Environment{ControlPlaneStartTimeout: startTimeout, ControlPlaneStopTimeout: stopTimeout}
+	env.ControlPlane.GetAPIServer().Configure().Set("feature-gates", "APIUnions=true,CRDFieldLevelVersioning=true")
+	config, err := env.Start()
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.config = admin.Config()
-	if s.env.KubeConfig, err = admin.KubeConfig(); err != nil {
+	s := &server{config: config}
+	if s.crds, err = apiextensionsclient.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(s.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.connect(); err != nil {
-		t.Fatal(err)
+	crd := newCRD(t, replicasGate)
+	s.install(t, crd)
+	if s.getCRD(t, crd.Name).Spec.CustomFeatureGates == nil {
+		t.Error("the gate of the server is off")
 	}
 }

@@ -32,7 +32,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 )
 
@@ -169,23 +168,14 @@ func startCorpusServers(t *testing.T) []*corpusServer {
 func (s *corpusServer) start(t *testing.T, binary, gates string) {
 	// Times are in seconds.
 	s.since = time.Now().Truncate(time.Second)
-	env := &envtest.Environment{
-		BinaryAssetsDirectory:    os.Getenv("KUBEBUILDER_ASSETS"),
-		ControlPlaneStartTimeout: 2 * time.Minute,
-		ControlPlaneStopTimeout:  time.Minute,
-	}
-	env.ControlPlane.GetAPIServer().Path = binary
-	if gates != "" {
-		env.ControlPlane.GetAPIServer().Configure().Set("feature-gates", gates)
-	}
-	config, err := env.Start()
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	server, err := start(options{program: binary, featureGates: gates})
 	if err == nil {
-		err = s.connect(config, env.ControlPlane.Etcd.URL.String())
+		t.Cleanup(func() {
+			if err := server.stop(); err != nil {
+				t.Error(err)
+			}
+		})
+		err = s.connect(server.config, server.etcd.URL)
 	}
 	if err != nil {
 		t.Errorf("%s: %v", s.name, err)

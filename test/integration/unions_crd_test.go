@@ -54,7 +54,7 @@ func (s *server) getCRD(t *testing.T, name string) *apiextensionsv1.CustomResour
 // storedCRD returns the CRD's bytes in etcd, which are JSON.
 func (s *server) storedCRD(t *testing.T, name string) json.RawMessage {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{s.env.ControlPlane.Etcd.URL.String()}})
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{s.etcd.URL}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -264,7 +264,6 @@ func (r *rolled) deletionIsNotHeldUp() {
 func TestF5UnionsRollbackToAStockServer(t *testing.T) {
 	t.Parallel()
 	s := startFor(t, options{featureGates: allGates})
-	ours := s.env.ControlPlane.GetAPIServer().Path
 	written := &rolled{T: t, server: s, crd: newUnionsCRD(t), specs: map[string]string{}}
 	untouched := &rolled{T: t, server: s, crd: newUnionsCRD(t), specs: map[string]string{}}
 	both := []*rolled{written, untouched}
@@ -273,8 +272,7 @@ func TestF5UnionsRollbackToAStockServer(t *testing.T) {
 		r.mustCreate("a", `{image: i, source: {type: Git, git: {url: u}}}`)
 	}
 
-	s.env.ControlPlane.GetAPIServer().Path = stockBinary(t)
-	s.restart(t, options{})
+	s.restart(t, options{program: stockBinary(t)})
 	for _, r := range both {
 		r.served("the stock server reads what ours wrote")
 		r.mustPatch("a", `{"spec": {"source": {"s3": {"bucket": "b"}}}}`, bothMembers)
@@ -295,7 +293,6 @@ func TestF5UnionsRollbackToAStockServer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s.env.ControlPlane.GetAPIServer().Path = ours
 	s.restart(t, options{featureGates: unionsOn})
 	for _, r := range both {
 		r.served("ours reads what the stock server wrote")
