@@ -58,7 +58,8 @@ func testEveryEncoding(t *testing.T, test func(t *testing.T, roundTrip roundTrip
 	}
 }
 
-// TestC3GatesSurviveEveryEncoding fills every field of every gate, which upstream's fuzzer only does by chance (rule C3).
+// TestC3GatesSurviveEveryEncoding fills every field of every gate, which upstream's fuzzer only does by chance (rule
+// C3).
 func TestC3GatesSurviveEveryEncoding(t *testing.T) {
 	testEveryEncoding(t, func(t *testing.T, roundTrip roundTrip) {
 		for seed := range int64(50) {

@@ -37,8 +37,8 @@ type CustomResourceDefinitionFeatureGates struct {
 
 // CustomResourceDefinitionFeatureGate is one feature gate and the fields of the custom resource that it guards.
 //
-// A stable feature gate is always enabled. For all others enabled decides or, if it is not given, default. If neither is
-// given, a beta feature gate is enabled and any other is disabled.
+// A stable feature gate is always enabled. For all others enabled decides or, if it is not given, default. If neither
+// is given, a beta feature gate is enabled and any other is disabled.
 type CustomResourceDefinitionFeatureGate struct {
 	// name of the feature gate. It starts with a letter, consists of letters and digits, and has at most 63
 	// characters.

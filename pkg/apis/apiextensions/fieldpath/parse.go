@@ -14,9 +14,9 @@ import (
 // delimiters end a name that is written as .name.
 const delimiters = ".[]"
 
-// Parse parses a path (rule C5). Names are written as in the fieldPath of upstream's validation rules (ValidFieldPath in
-// k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel): .name takes every character up to the next dot or bracket
-// literally, ['name'] takes any character and the escapes \a \b \f \n \r \t \v \' and \\.
+// Parse parses a path (rule C5). Names are written as in the fieldPath of upstream's validation rules (ValidFieldPath
+// in k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel): .name takes every character up to the next dot or
+// bracket literally, ['name'] takes any character and the escapes \a \b \f \n \r \t \v \' and \\.
 //
 // Parse is stricter than upstream in these cases:
 //   - .name is rejected if the name starts with a single quote, contains a double quote, is *, or has white space around
@@ -24,8 +24,8 @@ const delimiters = ".[]"
 //   - Control characters and line breaks must be escaped.
 //   - A backslash in quotes always escapes the next character, so that a name may end in a backslash.
 //
-// Errors describe what a path must look like and do not repeat the path. Time and memory are linear in the length of the
-// text.
+// Errors describe what a path must look like and do not repeat the path. Time and memory are linear in the length of
+// the text.
 func Parse(text string) (Path, error) {
 	if err := checkText(text); err != nil {
 		return nil, err

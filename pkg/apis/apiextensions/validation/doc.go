@@ -1,9 +1,12 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package validation judges what fairlead adds to CustomResourceDefinition: whether a declaration is legal, and
-// what about it deserves a warning. There is a file per feature, and nothing here changes what it looks at.
+// Package validation validates the fields that fairlead adds to CustomResourceDefinition, and returns warnings about
+// declarations that are legal but probably a mistake. It never modifies its arguments.
 //
-// The validation and the strategy of CustomResourceDefinition in k8s.io/apiextensions-apiserver call it, so it
-// must not import them.
+// The files fieldgates*.go cover spec.customFeatureGates (rules C4 to C7). Start with ValidateCustomFeatureGates. The
+// files unions*.go cover x-kubernetes-unions (rule U2). Start with ValidateUnions. schema.go has what both need.
+//
+// The validation and the strategy of CustomResourceDefinition in k8s.io/apiextensions-apiserver call this package.
+// Therefore it must not import them.
 package validation

@@ -15,7 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The limits of rule C4, and one for component, which ends up in warning headers and metric labels.
+// The limits of rule C4. maxComponentBytes is an additional limit, because the component is part of warning headers and
+// metric labels.
 const (
 	maxFeatureGates            = 128
 	maxFieldPaths              = 128
@@ -36,40 +37,43 @@ var preReleases = []fairlead.PreRelease{
 }
 
 // ValidateCustomFeatureGates validates the customFeatureGates of a CustomResourceDefinition (rules C4 to C6).
-// fldPath is the path of spec. Where the storage version's schema cannot serve, everything that needs no schema
-// is judged all the same.
-func ValidateCustomFeatureGates(spec *apiextensions.CustomResourceDefinitionSpec, fldPath *field.Path) field.ErrorList {
+// fldPath is the path of spec. If field paths cannot be resolved, because the storage version has no suitable schema,
+// everything that needs no schema is still validated.
+func ValidateCustomFeatureGates(
+	spec *apiextensions.CustomResourceDefinitionSpec, fldPath *field.Path,
+) field.ErrorList {
 	if spec == nil || spec.CustomFeatureGates == nil {
 		return nil
 	}
 	gates := spec.CustomFeatureGates
 	fldPath = fldPath.Child("customFeatureGates")
-	listPath := fldPath.Child("featureGates")
-
 	allErrs := validateComponent(gates.Component, fldPath.Child("component"))
 	if n := len(gates.FeatureGates); n > maxFeatureGates {
-		// Of a list that is out of bounds no more is looked at, so that the bounds limit the work as well.
-		return append(allErrs, field.TooMany(listPath, n, maxFeatureGates))
+		// The gates of a list that is too long are not validated, so that the limit also limits the work.
+		return append(allErrs, field.TooMany(fldPath.Child("featureGates"), n, maxFeatureGates))
 	}
 
-	v := gatesValidator{names: map[string]bool{}, guards: map[string]*field.Path{}}
-	var unfit string
+	v := gatesValidator{names: map[string]bool{}, guardedAt: map[string]*field.Path{}}
+	var problem string
 	if anyDefined(gates.FeatureGates) {
-		v.resolver, unfit = newResolver(spec)
+		v.resolver, problem = newResolver(spec)
 	}
 	for i := range gates.FeatureGates {
-		allErrs = append(allErrs, v.validateGate(&gates.FeatureGates[i], listPath.Index(i))...)
+		allErrs = append(allErrs, v.validateGate(&gates.FeatureGates[i], fldPath.Child("featureGates").Index(i))...)
 	}
-	if unfit != "" {
-		allErrs = append(allErrs, field.Forbidden(fldPath, unfit))
+	if problem != "" {
+		allErrs = append(allErrs, field.Forbidden(fldPath, problem))
 	}
 	return allErrs
 }
 
-// ValidateCustomFeatureGatesUpdate validates what needs the persisted customFeatureGates as well: a gate that loses its
-// definition keeps enabled as it was (rule C4). Otherwise a patch that was meant to change enabled has replaced the
-// list, and the fields that the gate guarded would be open to all. fldPath is the path of spec.
-func ValidateCustomFeatureGatesUpdate(newSpec, oldSpec *apiextensions.CustomResourceDefinitionSpec, fldPath *field.Path) field.ErrorList {
+// ValidateCustomFeatureGatesUpdate validates an update against the persisted customFeatureGates: an update that removes
+// the definition of a gate must not change its enabled (rule C4). If it does, it probably is a patch that was meant to
+// change enabled only but replaced the list. Without its definition the gate guards nothing, so that all clients could
+// set the fields that it guarded. fldPath is the path of spec.
+func ValidateCustomFeatureGatesUpdate(
+	newSpec, oldSpec *apiextensions.CustomResourceDefinitionSpec, fldPath *field.Path,
+) field.ErrorList {
 	if newSpec.CustomFeatureGates == nil || oldSpec.CustomFeatureGates == nil {
 		return nil
 	}
@@ -89,15 +93,16 @@ func ValidateCustomFeatureGatesUpdate(newSpec, oldSpec *apiextensions.CustomReso
 	return allErrs
 }
 
-// losesDefinitionByAccident reports whether an update that takes the definition from a gate also gives it another
-// enabled, or its first.
+// losesDefinitionByAccident reports whether an update removes the definition of a gate and also sets or changes its
+// enabled.
 func losesDefinitionByAccident(gate, oldGate *fairlead.CustomResourceDefinitionFeatureGate) bool {
 	return gate.IsUndefined() && !oldGate.IsUndefined() &&
 		(oldGate.Enabled == nil || *oldGate.Enabled != *gate.Enabled)
 }
 
-// anyDefined tells whether a gate needs a schema. Those without definition guard nothing (rule C4): they must
-// not stand in the way of an author who moves to a CRD without gates and without a structural schema.
+// anyDefined reports whether any gate has a definition, so that its field paths need a schema. A gate without
+// definition guards nothing (rule C4), and an author must be able to leave it behind in a CRD without a structural
+// schema.
 func anyDefined(gates []fairlead.CustomResourceDefinitionFeatureGate) bool {
 	for i := range gates {
 		if !gates[i].IsUndefined() {
@@ -114,18 +119,20 @@ func validateComponent(component *string, fldPath *field.Path) field.ErrorList {
 	return validateText(*component, maxComponentBytes, fldPath)
 }
 
-// gatesValidator holds what the gates of one CRD must be judged against.
+// gatesValidator validates the gates of one CRD, in order.
 type gatesValidator struct {
-	// resolver is nil where the storage version has no schema that could be used.
+	// resolver is nil if field paths cannot be resolved.
 	resolver *resolver
-	// names are the names of the gates so far.
+	// names has the names of all gates before the current one.
 	names map[string]bool
-	// guards maps the canonical form of every path so far to where it stands.
-	guards map[string]*field.Path
+	// guardedAt maps the canonical form of every field path before the current one to its position in the CRD.
+	guardedAt map[string]*field.Path
 }
 
 // validateGate validates one gate in the order of the table of rule C4.
-func (v *gatesValidator) validateGate(gate *fairlead.CustomResourceDefinitionFeatureGate, fldPath *field.Path) field.ErrorList {
+func (v *gatesValidator) validateGate(
+	gate *fairlead.CustomResourceDefinitionFeatureGate, fldPath *field.Path,
+) field.ErrorList {
 	allErrs := v.validateName(gate.Name, fldPath.Child("name"))
 	if gate.IsUndefined() {
 		return allErrs
@@ -180,9 +187,9 @@ func (v *gatesValidator) validateFieldPaths(paths []string, fldPath *field.Path)
 	return allErrs
 }
 
-// validateFieldPath returns the first thing that is wrong with a path: with its length, its text, its relation
-// to the paths before it and, last, the schema. There may be 16384 of these errors, so a text in them must not be
-// longer than a path, whatever the CRD holds.
+// validateFieldPath returns the first error of a path. It checks its length, its syntax, whether the field is already
+// guarded and, last, the schema. A CRD can have 16384 of these errors. Therefore they must not quote any text of the
+// CRD that may be longer than a path.
 func (v *gatesValidator) validateFieldPath(text string, fldPath *field.Path) *field.Error {
 	if len(text) > maxFieldPathBytes {
 		return field.TooLong(fldPath, text, maxFieldPathBytes)
@@ -192,12 +199,12 @@ func (v *gatesValidator) validateFieldPath(text string, fldPath *field.Path) *fi
 		return field.Invalid(fldPath, text, err.Error())
 	}
 	canonical := path.String()
-	if guard, found := v.guards[canonical]; found {
+	if first, found := v.guardedAt[canonical]; found {
 		duplicate := field.Duplicate(fldPath, text)
-		duplicate.Detail = fmt.Sprintf("must not be guarded twice: %s guards it already", guard)
+		duplicate.Detail = fmt.Sprintf("must not be guarded twice: %s guards it already", first)
 		return duplicate
 	}
-	v.guards[canonical] = fldPath
+	v.guardedAt[canonical] = fldPath
 	if err := checkShape(path); err != nil {
 		return field.Invalid(fldPath, text, err.Error())
 	}
@@ -210,7 +217,9 @@ func (v *gatesValidator) validateFieldPath(text string, fldPath *field.Path) *fi
 	return nil
 }
 
-func validateFieldDeprecationWarning(gate *fairlead.CustomResourceDefinitionFeatureGate, fldPath *field.Path) field.ErrorList {
+func validateFieldDeprecationWarning(
+	gate *fairlead.CustomResourceDefinitionFeatureGate, fldPath *field.Path,
+) field.ErrorList {
 	switch {
 	case gate.FieldDeprecationWarning == nil:
 		return nil
@@ -226,7 +235,8 @@ func validateDefault(gate *fairlead.CustomResourceDefinitionFeatureGate, fldPath
 	switch gate.PreRelease {
 	case fairlead.PreReleaseAlpha, fairlead.PreReleaseBeta:
 		if gate.Default != nil && *gate.Default {
-			return field.ErrorList{field.Invalid(fldPath, true, fmt.Sprintf("must be false or left out when preRelease is %s", gate.PreRelease))}
+			return field.ErrorList{field.Invalid(fldPath, true,
+				fmt.Sprintf("must be false or left out when preRelease is %s", gate.PreRelease))}
 		}
 	case fairlead.PreReleaseStable:
 		if gate.Default != nil && !*gate.Default {
@@ -234,14 +244,15 @@ func validateDefault(gate *fairlead.CustomResourceDefinitionFeatureGate, fldPath
 		}
 	case fairlead.PreReleaseDeprecated:
 		if gate.Default == nil {
-			return field.ErrorList{field.Required(fldPath, "must be given when preRelease is deprecated: true keeps the fields in use, false disables them")}
+			return field.ErrorList{field.Required(fldPath,
+				"must be given when preRelease is deprecated: true keeps the fields in use, false disables them")}
 		}
 	}
 	return nil
 }
 
-// validateText judges a text that reaches clients in a header, as upstream's validateDeprecationWarning judges
-// the deprecationWarning of a version.
+// validateText validates a text that is sent to clients in a warning header, like upstream's
+// validateDeprecationWarning validates the deprecationWarning of a version.
 func validateText(text string, maxBytes int, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	if len(text) > maxBytes {
@@ -252,7 +263,8 @@ func validateText(text string, maxBytes int, fldPath *field.Path) field.ErrorLis
 	}
 	for i, r := range text {
 		if !unicode.IsPrint(r) {
-			return append(allErrs, field.Invalid(fldPath, text, fmt.Sprintf("must only contain printable characters, unlike the one at byte %d", i)))
+			return append(allErrs, field.Invalid(fldPath, text,
+				fmt.Sprintf("must only contain printable characters, unlike the one at byte %d", i)))
 		}
 	}
 	return allErrs

@@ -11,16 +11,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
 )
 
-// TestC4AnUpdateThatTakesTheDefinitionKeepsEnabled (rule C4): enabled changes by accident where the definition goes.
-func TestC4AnUpdateThatTakesTheDefinitionKeepsEnabled(t *testing.T) {
+// TestC4AnUpdateThatRemovesADefinitionKeepsEnabled tests ValidateCustomFeatureGatesUpdate (rule C4).
+func TestC4AnUpdateThatRemovesADefinitionKeepsEnabled(t *testing.T) {
 	const (
-		undecided = `{featureGates: [{name: G, preRelease: alpha, fieldPaths: [.spec.foo]}]}`
-		on        = `{featureGates: [{name: G, enabled: true, preRelease: alpha, fieldPaths: [.spec.foo]}]}`
-		off       = `{featureGates: [{name: G, enabled: false, preRelease: alpha, fieldPaths: [.spec.foo]}]}`
-		bareOn    = `{featureGates: [{name: G, enabled: true}]}`
-		bareOff   = `{featureGates: [{name: G, enabled: false}]}`
+		unset   = `{featureGates: [{name: G, preRelease: alpha, fieldPaths: [.spec.foo]}]}`
+		on      = `{featureGates: [{name: G, enabled: true, preRelease: alpha, fieldPaths: [.spec.foo]}]}`
+		off     = `{featureGates: [{name: G, enabled: false, preRelease: alpha, fieldPaths: [.spec.foo]}]}`
+		bareOn  = `{featureGates: [{name: G, enabled: true}]}`
+		bareOff = `{featureGates: [{name: G, enabled: false}]}`
 	)
-	accident := func(i string) []expectation {
+	rejected := func(i string) []expectation {
 		return []expectation{
 			expect(field.ErrorTypeRequired, "featureGates["+i+"].preRelease"),
 			expect(field.ErrorTypeRequired, "featureGates["+i+"].fieldPaths"),
@@ -31,31 +31,31 @@ func TestC4AnUpdateThatTakesTheDefinitionKeepsEnabled(t *testing.T) {
 		old, new string // empty for no customFeatureGates
 		want     []expectation
 	}{
-		{claim: "C4: with its first enabled, on, it is refused", old: undecided, new: bareOn, want: accident("0")},
-		{claim: "C4: with its first enabled, off, it is refused", old: undecided, new: bareOff, want: accident("0")},
-		{claim: "C4: with enabled switched on it is refused", old: off, new: bareOn, want: accident("0")},
-		{claim: "C4: with enabled switched off it is refused", old: on, new: bareOff, want: accident("0")},
-		{claim: "C4: with enabled as it was, on, it is accepted", old: on, new: bareOn},
-		{claim: "C4: with enabled as it was, off, it is accepted", old: off, new: bareOff},
-		{claim: "C4: in a definition of any kind it is refused",
+		{claim: "C4: removing the definition and setting enabled to true is rejected", old: unset, new: bareOn, want: rejected("0")},
+		{claim: "C4: removing the definition and setting enabled to false is rejected", old: unset, new: bareOff, want: rejected("0")},
+		{claim: "C4: removing the definition and changing enabled to true is rejected", old: off, new: bareOn, want: rejected("0")},
+		{claim: "C4: removing the definition and changing enabled to false is rejected", old: on, new: bareOff, want: rejected("0")},
+		{claim: "C4: removing the definition and keeping enabled: true is accepted", old: on, new: bareOn},
+		{claim: "C4: removing the definition and keeping enabled: false is accepted", old: off, new: bareOff},
+		{claim: "C4: removing the definition of a deprecated gate and setting enabled is rejected",
 			old: `{featureGates: [{name: G, default: true, preRelease: deprecated, fieldDeprecationWarning: w, fieldPaths: [.spec.foo]}]}`,
-			new: bareOff, want: accident("0")},
-		{claim: "C4: each gate of a list is refused at its place",
+			new: bareOff, want: rejected("0")},
+		{claim: "C4: the errors of every gate have its index",
 			old: `{featureGates: [{name: A, preRelease: alpha, fieldPaths: [.spec.a]}, {name: G, preRelease: alpha, fieldPaths: [.spec.foo]}]}`,
-			new: `{featureGates: [{name: G, enabled: true}, {name: A, enabled: true}]}`, want: append(accident("0"), accident("1")...)},
-		{claim: "C4: gates are matched by name, not by place",
+			new: `{featureGates: [{name: G, enabled: true}, {name: A, enabled: true}]}`, want: append(rejected("0"), rejected("1")...)},
+		{claim: "C4: gates are matched by name, not by index",
 			old: `{featureGates: [{name: A, preRelease: alpha, fieldPaths: [.spec.a]}, {name: G, enabled: true}]}`,
 			new: `{featureGates: [{name: G, enabled: false}, {name: A, preRelease: alpha, fieldPaths: [.spec.a]}]}`},
 
-		{claim: "C4: a gate that keeps its definition may be switched", old: off, new: on},
-		{claim: "C4: a gate that gets a definition may be switched", old: bareOff, new: on},
-		{claim: "C4: a gate that had no definition before may be switched", old: bareOff, new: bareOn},
-		{claim: "C4: a gate without definition that is new is accepted", old: undecided, new: `{featureGates: [{name: H, enabled: true}]}`},
-		{claim: "C4: a gate may go as a whole", old: on, new: `{featureGates: []}`},
-		{claim: "C4: a name alone is left to the other checks", old: on, new: `{featureGates: [{name: G}]}`},
-		{claim: "C4: part of a definition is left to the other checks", old: off, new: `{featureGates: [{name: G, enabled: true, preRelease: alpha}]}`},
-		{claim: "C4: customFeatureGates may go", old: on},
-		{claim: "C4: a gate without definition in customFeatureGates that are new is accepted", new: bareOn},
+		{claim: "C4: enabled of a gate that keeps its definition may change", old: off, new: on},
+		{claim: "C4: enabled of a gate that gets a definition may change", old: bareOff, new: on},
+		{claim: "C4: enabled of a gate that had no definition may change", old: bareOff, new: bareOn},
+		{claim: "C4: a new gate without definition is accepted", old: unset, new: `{featureGates: [{name: H, enabled: true}]}`},
+		{claim: "C4: a gate may be removed", old: on, new: `{featureGates: []}`},
+		{claim: "C4: a name alone is left to ValidateCustomFeatureGates", old: on, new: `{featureGates: [{name: G}]}`},
+		{claim: "C4: an incomplete definition is left to ValidateCustomFeatureGates", old: off, new: `{featureGates: [{name: G, enabled: true, preRelease: alpha}]}`},
+		{claim: "C4: customFeatureGates may be removed", old: on},
+		{claim: "C4: new customFeatureGates may have a gate without definition", new: bareOn},
 		{claim: "C4: customFeatureGates may become empty", old: on, new: `{}`},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
@@ -71,9 +71,9 @@ func TestC4AnUpdateThatTakesTheDefinitionKeepsEnabled(t *testing.T) {
 	}
 }
 
-// TestC4AnAccidentIsToldOnce (rule C4): what an update does by accident is legal without the persisted object, so that
-// no error comes from both checks.
-func TestC4AnAccidentIsToldOnce(t *testing.T) {
+// TestC4ALostDefinitionIsReportedOnce checks that ValidateCustomFeatureGates accepts what
+// ValidateCustomFeatureGatesUpdate rejects, so that a client does not see the same error twice (rule C4).
+func TestC4ALostDefinitionIsReportedOnce(t *testing.T) {
 	spec := specOf(testyaml.Schema(t, richSchema), gatesOf(t, `{featureGates: [{name: G, enabled: true}]}`))
 	testErrors(t, nil, ValidateCustomFeatureGates(spec, specPath))
 

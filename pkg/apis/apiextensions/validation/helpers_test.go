@@ -7,16 +7,15 @@ import (
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
 var specPath = field.NewPath("spec")
 
-// richSchema has every kind of place that a path can lead to.
+// richSchema has a field of every kind that a path can lead to or through.
 const richSchema = `
 type: object
 required: [mandatory]
@@ -184,27 +183,34 @@ properties:
             id: {type: string}
 `
 
-func internalSchema(t testing.TB, external *apiextensionsv1.JSONSchemaProps) *apiextensions.JSONSchemaProps {
-	t.Helper()
-	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(external, internal, nil); err != nil {
-		t.Fatalf("schema: %v", err)
-	}
-	return internal
-}
-
-// gatesOf makes feature gates from YAML.
+// gatesOf parses feature gates from YAML.
 func gatesOf(t testing.TB, text string) *fairlead.CustomResourceDefinitionFeatureGates {
 	t.Helper()
-	gates := &fairlead.CustomResourceDefinitionFeatureGates{}
-	if err := yaml.UnmarshalStrict([]byte(text), gates); err != nil {
-		t.Fatalf("gates: %v", err)
-	}
-	return gates
+	return testyaml.Parse[*fairlead.CustomResourceDefinitionFeatureGates](t, text)
 }
 
-// specOf makes the spec of a CRD with a single version, v1.
-func specOf(schema *apiextensions.JSONSchemaProps, gates *fairlead.CustomResourceDefinitionFeatureGates) *apiextensions.CustomResourceDefinitionSpec {
+// versionOf returns a version with a schema of its own in YAML, or without a schema if that is empty.
+func versionOf(t testing.TB, name, schema string) apiextensions.CustomResourceDefinitionVersion {
+	t.Helper()
+	version := apiextensions.CustomResourceDefinitionVersion{Name: name}
+	if schema != "" {
+		version.Schema = &apiextensions.CustomResourceValidation{OpenAPIV3Schema: testyaml.Schema(t, schema)}
+	}
+	return version
+}
+
+// storageVersionOf is versionOf for a version that is served and stored.
+func storageVersionOf(t testing.TB, name, schema string) apiextensions.CustomResourceDefinitionVersion {
+	t.Helper()
+	version := versionOf(t, name, schema)
+	version.Served, version.Storage = true, true
+	return version
+}
+
+// specOf returns the spec of a CRD with a single version, v1.
+func specOf(
+	schema *apiextensions.JSONSchemaProps, gates *fairlead.CustomResourceDefinitionFeatureGates,
+) *apiextensions.CustomResourceDefinitionSpec {
 	return &apiextensions.CustomResourceDefinitionSpec{
 		Validation:         &apiextensions.CustomResourceValidation{OpenAPIV3Schema: schema},
 		Versions:           []apiextensions.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}},
@@ -212,15 +218,11 @@ func specOf(schema *apiextensions.JSONSchemaProps, gates *fairlead.CustomResourc
 	}
 }
 
-// alphaGate makes the only gate of a CRD.
+// alphaGate returns the feature gates of a CRD with a single gate, G.
 func alphaGate(paths ...string) *fairlead.CustomResourceDefinitionFeatureGates {
 	return &fairlead.CustomResourceDefinitionFeatureGates{
 		FeatureGates: []fairlead.CustomResourceDefinitionFeatureGate{
 			{Name: "G", PreRelease: fairlead.PreReleaseAlpha, FieldPaths: paths},
 		},
 	}
-}
-
-func ptrTo[T any](value T) *T {
-	return &value
 }

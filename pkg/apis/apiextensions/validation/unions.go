@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxUnionErrors is the number of errors after which the rest is left for the next attempt (rule R1). Each has the
-// path of a schema in it, so that many of them on a long path would be far larger than the CRD.
+// maxUnionErrors is the number of errors after which no further union is validated (rule R1). Each error contains the
+// path of a schema, so that many errors with a long path would be far larger than the CRD.
 const maxUnionErrors = 128
 
-// ValidateUnions validates every x-kubernetes-unions in the schemas of a CustomResourceDefinition (rule U2). fldPath
-// is the path of spec. Paths are upstream's: what is the same in all versions stands in spec.validation.
+// ValidateUnions validates every x-kubernetes-unions in the schemas of a CustomResourceDefinition (rule U2). fldPath is
+// the path of spec. As in upstream's validation, errors in a schema that all versions share are at spec.validation.
 func ValidateUnions(spec *apiextensions.CustomResourceDefinitionSpec, fldPath *field.Path) field.ErrorList {
 	if spec == nil {
 		return nil
@@ -32,20 +32,20 @@ func ValidateUnions(spec *apiextensions.CustomResourceDefinitionSpec, fldPath *f
 	return v.errs
 }
 
-// unionsValidator gathers the errors of all unions of a CRD.
+// unionsValidator validates all unions of a CRD and collects their errors.
 type unionsValidator struct {
 	errs field.ErrorList
-	// objects has the objects so far that a discriminator is a property of.
+	// objects has the objects with a union that have been visited.
 	objects map[*apiextensions.JSONSchemaProps]*unionObject
 }
 
-// unionObject is what the unions of one object have in common.
+// unionObject is an object with one or more unions.
 type unionObject struct {
 	schema   *apiextensions.JSONSchemaProps
 	required sets.Set[string]
-	// resource says that apiVersion, kind and metadata belong to the API machinery.
-	resource bool
-	// members maps the members so far to where they are named.
+	// isResource is true for a whole resource, whose apiVersion, kind and metadata cannot be members.
+	isResource bool
+	// members maps every member that has been visited to the path that names it.
 	members map[string]*field.Path
 }
 
@@ -57,7 +57,7 @@ func (v *unionsValidator) validateSchema(validation *apiextensions.CustomResourc
 	walkUnions(root, v.validateUnion)
 }
 
-// full tells that no more errors are wanted.
+// full reports whether the limit of errors is reached.
 func (v *unionsValidator) full() bool {
 	return len(v.errs) >= maxUnionErrors
 }
@@ -66,8 +66,8 @@ func (v *unionsValidator) add(err *field.Error) {
 	v.errs = append(v.errs, err)
 }
 
-// validateUnion validates the union whose discriminator was found at n. Where there can be none, what it looks like
-// does not matter.
+// validateUnion validates the union whose discriminator is n. A union at a position where none is allowed is not
+// validated any further.
 func (v *unionsValidator) validateUnion(n *schemaNode) {
 	if v.full() {
 		return
@@ -88,14 +88,15 @@ func (v *unionsValidator) validateUnion(n *schemaNode) {
 	v.validatePresence(n, object)
 }
 
+// objectOf returns the object that n is a property of.
 func (v *unionsValidator) objectOf(n *schemaNode) *unionObject {
 	object, found := v.objects[n.parent]
 	if !found {
 		object = &unionObject{
-			schema:   n.parent,
-			required: sets.New(n.parent.Required...),
-			resource: n.ofResource,
-			members:  map[string]*field.Path{},
+			schema:     n.parent,
+			required:   sets.New(n.parent.Required...),
+			isResource: n.parentIsResource,
+			members:    map[string]*field.Path{},
 		}
 		v.objects[n.parent] = object
 	}
@@ -131,15 +132,16 @@ func (v *unionsValidator) validateValues(n *schemaNode) {
 	}
 }
 
-// validateStrings rejects values of the enum that no key can stand for. Generators add null to the enum of what is
-// nullable. It selects nothing there, as a discriminator that is null counts as absent.
+// validateStrings rejects values of the enum that are not strings, since they cannot be keys of fieldMembers. It
+// accepts null if the discriminator is nullable, because generators add it to the enum of a nullable property. A
+// discriminator that is null counts as absent.
 func (v *unionsValidator) validateStrings(n *schemaNode, enum *enumValues) {
 	for _, value := range sets.List(enum.others) {
 		switch {
 		case v.full():
 			return
 		case value != jsonNull:
-			// YAML reads some words as something else, such as yes.
+			// The author may have written a word that YAML does not parse as a string, such as yes.
 			v.add(field.Invalid(n.path.Child("enum"), value, "must only have strings: quote or remove "+value))
 		case !n.schema.Nullable:
 			v.add(field.Invalid(n.path.Child("enum"), value, "must only have strings: remove null, or set nullable: true"))
@@ -147,7 +149,8 @@ func (v *unionsValidator) validateStrings(n *schemaNode, enum *enumValues) {
 	}
 }
 
-// validateSameValues needs no value "" in the enum for the key "", which is there for a discriminator that is absent.
+// validateSameValues checks that the enum and the keys of fieldMembers are the same set. The key "" need not be in the
+// enum, because it also stands for an absent discriminator.
 func (v *unionsValidator) validateSameValues(
 	n *schemaNode, enum sets.Set[string], members map[string]fairlead.MemberField,
 ) {
@@ -183,8 +186,8 @@ func (v *unionsValidator) validateMembers(n *schemaNode, object *unionObject) {
 	}
 }
 
-// validateMember validates the member of one value. The contract is silent about one that is optional and has no
-// name. It is hardly meant, so the name is asked for, at the place where errors of members stand.
+// validateMember validates the member of one value. A member without a name means that the value selects no member. It
+// must not be optional, which is probably a mistake.
 func (v *unionsValidator) validateMember(
 	discriminator string, member fairlead.MemberField, object *unionObject, fldPath *field.Path,
 ) {
@@ -195,7 +198,7 @@ func (v *unionsValidator) validateMember(
 		// The value selects no member.
 	case name == discriminator:
 		v.add(field.Invalid(fldPath, name, "must not be the discriminator itself: name a property beside it"))
-	case object.resource && isTypeOrObjectMeta(name):
+	case object.isResource && isTypeOrObjectMeta(name):
 		v.add(field.Invalid(fldPath, name, "must not be apiVersion, kind or metadata of a resource: name another property"))
 	case isDiscriminator(object.schema, name):
 		v.add(field.Invalid(fldPath, name, "must not be the discriminator of another union: name another property"))
@@ -204,7 +207,7 @@ func (v *unionsValidator) validateMember(
 	}
 }
 
-// isDiscriminator reports whether a property of an object has the extension.
+// isDiscriminator reports whether a property of an object is a discriminator.
 func isDiscriminator(object *apiextensions.JSONSchemaProps, name string) bool {
 	return object.Properties[name].XUnions != nil
 }
@@ -235,8 +238,9 @@ func (v *unionsValidator) validateProperty(discriminator, name string, object *u
 	object.members[name] = fldPath
 }
 
-// validatePresence makes sure that something is selected by a client that leaves the discriminator out. Only the
-// object's own required counts: a list under allOf or anyOf declares nothing.
+// validatePresence checks that the discriminator has a value if a client leaves it out: the discriminator is required
+// or has a default, or fieldMembers has the key "". Only the object's own required counts, not those under allOf or
+// anyOf.
 func (v *unionsValidator) validatePresence(n *schemaNode, object *unionObject) {
 	_, mayBeAbsent := n.schema.XUnions.FieldMembers[""]
 	if v.full() || mayBeAbsent || hasDefault(n.schema) || object.required.Has(n.name) {

@@ -11,19 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// jsonNull is how enumValues writes null.
+// jsonNull is null as JSON, as in enumValues.
 const jsonNull = "null"
 
 // enumValues are the values that the enums of a schema allow.
 type enumValues struct {
 	strings sets.Set[string]
-	// others are the values that are no strings, as JSON.
+	// others has the values that are not strings, as JSON.
 	others sets.Set[string]
 }
 
-// enumOf returns the values that all enums of a schema have in common, its own and those under its allOf, where
-// generators put them for a type with markers of its own (rule U2). It returns nil if there is no enum; upstream takes
-// an empty one for none.
+// enumOf returns the values that all enums of a schema have in common: its own enum and those under its allOf, where
+// generators put the enum of a named type (rule U2). It returns nil if there is no enum. As in upstream's validation,
+// an empty enum counts as none.
 func enumOf(s *apiextensions.JSONSchemaProps) *enumValues {
 	var values *enumValues
 	if len(s.Enum) > 0 {
@@ -47,7 +47,7 @@ func newEnumValues(list []apiextensions.JSON) *enumValues {
 	return values
 }
 
-// intersectEnums intersects two enums, either of which may be nil for none.
+// intersectEnums returns the values that both enums have. An enum that is nil allows all values.
 func intersectEnums(a, b *enumValues) *enumValues {
 	switch {
 	case a == nil:
@@ -58,10 +58,11 @@ func intersectEnums(a, b *enumValues) *enumValues {
 	return &enumValues{strings: a.strings.Intersection(b.strings), others: a.others.Intersection(b.others)}
 }
 
+// jsonOf returns a value of a schema as JSON.
 func jsonOf(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		// Nothing that was JSON once gets here.
+		// This does not happen, because values of a schema were decoded from JSON.
 		return fmt.Sprint(value)
 	}
 	return string(text)

@@ -1,7 +1,7 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Upstream's validation imports the package under test, so that the test must be outside of it.
+// The test is in a package of its own, because upstream's validation imports the package under test.
 package validation_test
 
 import (
@@ -25,16 +25,16 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// FuzzValidateUnions takes a schema as JSON and plants unions in it, sound and broken ones, as the seed says.
+// FuzzValidateUnions parses a schema from JSON and adds random unions to it, valid and invalid ones.
 func FuzzValidateUnions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, seed uint64) {
 		if schema := plantedSchema(text, seed); schema != nil {
-			testBothReadings(t, schema)
+			testAgainstReference(t, schema)
 		}
 	})
 }
 
-// TestPlantedUnions does a little of what the fuzz test does, every time.
+// TestPlantedUnions runs the fuzz test with one schema and 500 seeds.
 func TestPlantedUnions(t *testing.T) {
 	const (
 		object = `{"type":"object","properties":{
@@ -51,20 +51,20 @@ func TestPlantedUnions(t *testing.T) {
 	)
 	accepted, rejected := 0, 0
 	for seed := range uint64(500) {
-		if testBothReadings(t, plantedSchema([]byte(schema), seed)) {
+		if testAgainstReference(t, plantedSchema([]byte(schema), seed)) {
 			accepted++
 		} else {
 			rejected++
 		}
 	}
 	if accepted < 50 || rejected < 50 {
-		t.Errorf("%d accepted, %d rejected: the test proves little", accepted, rejected)
+		t.Errorf("%d accepted, %d rejected: want at least 50 of each", accepted, rejected)
 	}
 }
 
-// testBothReadings tests that nothing panics (rule R1), and that what is accepted is what a second reading of rule
-// U2, on plain JSON, accepts. It returns whether upstream accepts the schema, too.
-func testBothReadings(t *testing.T, schema *apiextensions.JSONSchemaProps) bool {
+// testAgainstReference checks that nothing panics (rule R1), and that ValidateUnions accepts the same schemas as the
+// reference implementation. It reports whether both ValidateUnions and upstream's validation accept the schema.
+func testAgainstReference(t *testing.T, schema *apiextensions.JSONSchemaProps) bool {
 	t.Helper()
 	crd := crdOf(schema)
 	specPath := field.NewPath("spec")
@@ -74,8 +74,8 @@ func testBothReadings(t *testing.T, schema *apiextensions.JSONSchemaProps) bool 
 		t.Errorf("a write without a change introduces warnings: %q", warnings)
 	}
 	plain := plainOf(t, schema)
-	if flaw := flawOf(plain, place{root: true}); (flaw == "") != (len(errs) == 0) {
-		t.Fatalf("%s: errors %v, but by a second reading: %q", textOf(plain), errs, flaw)
+	if flaw := flawOf(plain, position{root: true}); (flaw == "") != (len(errs) == 0) {
+		t.Fatalf("%s: errors %v, but the reference finds %q", textOf(plain), errs, flaw)
 	}
 	upstreamErrs := upstream.ValidateCustomResourceDefinition(t.Context(), crd)
 	if len(errs) != 0 || len(upstreamErrs) != 0 {
@@ -83,17 +83,21 @@ func testBothReadings(t *testing.T, schema *apiextensions.JSONSchemaProps) bool 
 	}
 	structural, err := structuralschema.NewStructural(schema)
 	if err != nil {
-		t.Fatalf("%s: accepted, but: %v", textOf(plain), err)
+		t.Fatalf("%s: accepted, but not structural: %v", textOf(plain), err)
 	}
-	// What is accepted is served: nothing of it may panic in the handler.
+	testServing(structural)
+	return true
+}
+
+// testServing checks that a schema that is accepted does not panic when custom resources are written.
+func testServing(structural *structuralschema.Structural) {
 	plan := union.Compile(structural, nil)
 	object := map[string]any{"object": map[string]any{"type": "A", "a": int64(1), "b": "b"}, "type": "B"}
 	plan.Normalize(object, map[string]any{"type": "A", "object": map[string]any{}}, scope.Everything)
 	plan.Validate(object, nil, union.Options{})
-	return true
 }
 
-// crdOf makes a CRD that upstream accepts if it accepts the schema.
+// crdOf returns a CRD that upstream's validation accepts if the schema is valid.
 func crdOf(schema *apiextensions.JSONSchemaProps) *apiextensions.CustomResourceDefinition {
 	no := false
 	return &apiextensions.CustomResourceDefinition{
@@ -114,7 +118,7 @@ func crdOf(schema *apiextensions.JSONSchemaProps) *apiextensions.CustomResourceD
 	}
 }
 
-// plantedSchema returns nil for a text that is no schema.
+// plantedSchema returns the schema in a text with unions added, or nil if the text is not a schema. Seed 0 adds none.
 func plantedSchema(text []byte, seed uint64) *apiextensions.JSONSchemaProps {
 	plain := map[string]any{}
 	if json.Unmarshal(text, &plain) != nil {
@@ -138,7 +142,7 @@ func plantedSchema(text []byte, seed uint64) *apiextensions.JSONSchemaProps {
 	return internal
 }
 
-// plant plants unions in a schema and below, wherever a schema can be.
+// plant adds unions to a schema and to all schemas in it.
 func plant(schema map[string]any, random *rand.Rand) {
 	if random.IntN(64) == 0 {
 		schema["x-kubernetes-unions"] = map[string]any{"fieldMembers": map[string]any{"Git": nil}}
@@ -161,6 +165,7 @@ func plant(schema map[string]any, random *rand.Rand) {
 	}
 }
 
+// plantIn adds unions to the schemas under a key.
 func plantIn(key string, value map[string]any, random *rand.Rand) {
 	switch key {
 	case "items", "additionalProperties", "additionalItems", "not":
@@ -174,7 +179,7 @@ func plantIn(key string, value map[string]any, random *rand.Rand) {
 	}
 }
 
-// plantUnion makes one of the properties the discriminator of some others. One in four is broken somewhere.
+// plantUnion makes one of the properties the discriminator of some others. One union in four gets an error.
 func plantUnion(object, properties map[string]any, random *rand.Rand) {
 	names := slices.Sorted(maps.Keys(properties))
 	random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
@@ -214,7 +219,7 @@ func plantUnion(object, properties map[string]any, random *rand.Rand) {
 	properties[discriminator] = schema
 }
 
-// damage breaks one thing about a union and returns what the object requires then.
+// damage adds one error to a union, and returns the new required of the object.
 func damage(schema, members map[string]any, required, rest []string, random *rand.Rand) []string {
 	switch random.IntN(9) {
 	case 0:
@@ -244,6 +249,7 @@ func damage(schema, members map[string]any, required, rest []string, random *ran
 	return required
 }
 
+// stringsOf returns the strings in a list.
 func stringsOf(list any) []string {
 	var texts []string
 	items, _ := list.([]any)
@@ -255,7 +261,7 @@ func stringsOf(list any) []string {
 	return texts
 }
 
-// plainOf returns a schema as a v1 client would read it. Numbers keep their text.
+// plainOf returns a schema as JSON values in the form of v1. Numbers keep their text.
 func plainOf(t *testing.T, schema *apiextensions.JSONSchemaProps) map[string]any {
 	t.Helper()
 	var external apiextensionsv1.JSONSchemaProps
@@ -272,6 +278,7 @@ func plainOf(t *testing.T, schema *apiextensions.JSONSchemaProps) map[string]any
 	return plain
 }
 
+// textOf returns a value as JSON.
 func textOf(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -12,41 +12,40 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// unionPlaces are the places of all unions in the schemas of several versions, as a tree. A nil tree has none.
-type unionPlaces struct {
-	// version is the first version that has a union at this place, or empty if none has.
+// unionTree has the positions of all unions in the schemas of several versions. It has the shape of those schemas, but
+// only the parts that have unions. A nil tree has no unions.
+type unionTree struct {
+	// version is the first version with a union at this position, or empty if there is none.
 	version string
 
-	properties    map[string]*unionPlaces
-	items, values *unionPlaces
+	properties    map[string]*unionTree
+	items, values *unionTree
 }
 
-// placesOf returns the places of the unions of all versions. It returns nil if there are none, if all versions have the
-// same schema, or if a webhook converts: then the same place may be that of another field.
-func placesOf(spec *apiextensions.CustomResourceDefinitionSpec) *unionPlaces {
+// unionTreeOf returns the positions of the unions of all versions. It returns nil if there are none, or if all versions
+// have the same schema. It also returns nil if a webhook converts, because then the same position may be another field
+// in another version.
+func unionTreeOf(spec *apiextensions.CustomResourceDefinitionSpec) *unionTree {
 	if spec == nil || (spec.Conversion != nil && spec.Conversion.Strategy != apiextensions.NoneConverter) {
 		return nil
 	}
 	if !apiextensions.HasPerVersionSchema(spec.Versions) {
 		return nil
 	}
-	var places *unionPlaces
+	var tree *unionTree
 	for i := range spec.Versions {
 		version := &spec.Versions[i]
-		places = places.with(versionSchema(spec, version), version.Name)
+		tree = tree.with(versionSchema(spec, version), version.Name)
 	}
-	return places
+	return tree
 }
 
-// with returns the tree with the unions in the schema of one more version.
-func (p *unionPlaces) with(s *apiextensions.JSONSchemaProps, version string) *unionPlaces {
+// with adds the unions in the schema of one more version and returns the resulting tree. The schema may be nil.
+func (t *unionTree) with(s *apiextensions.JSONSchemaProps, version string) *unionTree {
 	if s == nil {
-		return p
+		return t
 	}
-	var sum unionPlaces
-	if p != nil {
-		sum = *p
-	}
+	sum := t.orEmpty()
 	if s.XUnions != nil && sum.version == "" {
 		sum.version = version
 	}
@@ -63,30 +62,30 @@ func (p *unionPlaces) with(s *apiextensions.JSONSchemaProps, version string) *un
 	return &sum
 }
 
-func (p *unionPlaces) setProperty(name string, below *unionPlaces) {
-	if p.properties == nil {
-		p.properties = map[string]*unionPlaces{}
+func (t *unionTree) setProperty(name string, below *unionTree) {
+	if t.properties == nil {
+		t.properties = map[string]*unionTree{}
 	}
-	p.properties[name] = below
+	t.properties[name] = below
 }
 
-// lacksUnion reports whether a schema, which may be nil, is a discriminator in another version and not here.
-func (p *unionPlaces) lacksUnion(s *apiextensions.JSONSchemaProps) bool {
-	return p != nil && p.version != "" && s != nil && s.XUnions == nil
+// lacksUnion reports whether a schema at this position has no union although another version has one. Both may be nil.
+func (t *unionTree) lacksUnion(s *apiextensions.JSONSchemaProps) bool {
+	return t != nil && t.version != "" && s != nil && s.XUnions == nil
 }
 
-// orEmpty returns the tree, or an empty one for nil.
-func (p *unionPlaces) orEmpty() unionPlaces {
-	if p == nil {
-		return unionPlaces{}
+// orEmpty returns the tree, or an empty one if it is nil.
+func (t *unionTree) orEmpty() unionTree {
+	if t == nil {
+		return unionTree{}
 	}
-	return *p
+	return *t
 }
 
-// addBypasses adds the warnings on discriminators that a served version has without the extension, so that a write in
-// that version goes round the union (rule U2).
+// addBypasses adds the warnings about discriminators that a served version has without x-kubernetes-unions. A write in
+// that version is not checked against the union (rule U2).
 func (w *unionWarnings) addBypasses(newSpec, oldSpec *apiextensions.CustomResourceDefinitionSpec, fldPath *field.Path) {
-	now, before := placesOf(newSpec), placesOf(oldSpec)
+	newTree, oldTree := unionTreeOf(newSpec), unionTreeOf(oldSpec)
 	for i := range newSpec.Versions {
 		version := &newSpec.Versions[i]
 		if !version.Served {
@@ -94,33 +93,33 @@ func (w *unionWarnings) addBypasses(newSpec, oldSpec *apiextensions.CustomResour
 		}
 		root := versionNode(newSpec, oldSpec, i, fldPath)
 		if old := versionByName(oldSpec, version.Name); old != nil && !old.Served {
-			root.old = nil // nobody could write in that version
+			root.old = nil // no write was possible in that version, so the warning is new
 		}
-		bypasses{w, version.Name}.walk(root, now, before)
+		bypassWalker{w, version.Name}.walk(root, newTree, oldTree)
 	}
 }
 
-// bypasses adds the warnings on one version.
-type bypasses struct {
+// bypassWalker adds the warnings of addBypasses about one version.
+type bypassWalker struct {
 	warnings *unionWarnings
 	version  string
 }
 
-// walk goes through those parts of a schema that have a union in some version. before are the places of unions before
-// the write.
-func (b bypasses) walk(n *schemaNode, now, before *unionPlaces) {
-	if n.schema == nil || now == nil {
+// walk visits the parts of a schema that have a union in any version. newTree and oldTree are for the position of n,
+// and oldTree is made from the persisted CRD.
+func (b bypassWalker) walk(n *schemaNode, newTree, oldTree *unionTree) {
+	if n.schema == nil || newTree == nil {
 		return
 	}
-	if now.lacksUnion(n.schema) && !before.lacksUnion(n.old) {
+	if newTree.lacksUnion(n.schema) && !oldTree.lacksUnion(n.old) {
 		b.warnings.add(n.path, fmt.Sprintf("has no %s, unlike version %q: a write in version %q goes round the union",
-			unionsKey, now.version, b.version))
+			unionsKey, newTree.version, b.version))
 	}
-	old := before.orEmpty()
-	b.walk(n.below(itemsOf(n.schema), itemsOf(n.old), n.path.Child("items")), now.items, old.items)
-	b.walk(n.below(valuesOf(n.schema), valuesOf(n.old), n.path.Child("additionalProperties")), now.values, old.values)
+	old := oldTree.orEmpty()
+	b.walk(n.below(itemsOf(n.schema), itemsOf(n.old), n.path.Child("items")), newTree.items, old.items)
+	b.walk(n.below(valuesOf(n.schema), valuesOf(n.old), n.path.Child("additionalProperties")), newTree.values, old.values)
 	for _, name := range slices.Sorted(maps.Keys(n.schema.Properties)) {
-		if below := now.properties[name]; below != nil {
+		if below := newTree.properties[name]; below != nil {
 			path := n.path.Child("properties").Key(name)
 			b.walk(n.below(propertyOf(n.schema, name), propertyOf(n.old, name), path), below, old.properties[name])
 		}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 )
 
-// servedSpec is a spec whose versions are all served, but for those named.
+// servedSpec returns a spec in which all versions are served except for the named ones.
 func servedSpec(t *testing.T, versions []warnedVersion, unserved ...string) *apiextensions.CustomResourceDefinitionSpec {
 	t.Helper()
 	spec := warnedSpec(t, versions)
@@ -31,15 +31,15 @@ func TestU2AServedVersionWithoutTheUnionWarns(t *testing.T) {
 	plain := gitOrS3(`type: string, enum: [Git, S3]`)
 	number := gitOrS3(`type: integer`)
 	without := inSpec(`properties: {git: {type: object}, s3: {type: object}}`)
-	free := inSpec(`x-kubernetes-preserve-unknown-fields: true`)
+	preserving := inSpec(`x-kubernetes-preserve-unknown-fields: true`)
 	deep := func(discriminator string) string {
 		object := `{type: object, properties: {t: {type: string, enum: [A]` + discriminator + `}}}`
 		return inSpec(`properties: {list: {type: array, items: ` + object + `}, map: {type: object, additionalProperties: ` + object + `}}`)
 	}
 	const deepUnion = `, x-kubernetes-unions: {fieldMembers: {A: {}, "": {}}}`
-	warning := func(i int, place, with, version string) string {
+	warning := func(i int, path, with, version string) string {
 		return fmt.Sprintf(`spec.versions[%d].schema.openAPIV3Schema.properties[spec]%s: has no x-kubernetes-unions, unlike version %q: `+
-			`a write in version %q goes round the union`, i, place, with, version)
+			`a write in version %q goes round the union`, i, path, with, version)
 	}
 	const atType = ".properties[type]"
 	two := func(first, second string) []warnedVersion { return []warnedVersion{{"v1", first}, {"v2", second}} }
@@ -51,39 +51,39 @@ func TestU2AServedVersionWithoutTheUnionWarns(t *testing.T) {
 		oldUnserved []string
 		want        []string
 	}{
-		{claim: "U2: a version with the property and no union warns", new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
-		{claim: "U2: so it does before the version with the union", new: two(plain, union), want: []string{warning(0, atType, "v2", "v1")}},
-		{claim: "U2: whatever the type of the property", new: two(union, number), want: []string{warning(1, atType, "v1", "v2")}},
+		{claim: "U2: a version that has the property without the union warns", new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
+		{claim: "U2: a version before the version with the union warns", new: two(plain, union), want: []string{warning(0, atType, "v2", "v1")}},
+		{claim: "U2: a version with another type of the property warns", new: two(union, number), want: []string{warning(1, atType, "v1", "v2")}},
 		{claim: "U2: every such version warns, once", new: []warnedVersion{{"v1", union}, {"v2", plain}, {"v3", union}, {"v4", plain}},
 			want: []string{warning(1, atType, "v1", "v2"), warning(3, atType, "v1", "v4")}},
-		{claim: "U2: in items and in values of maps it warns", new: two(deep(deepUnion), deep("")), want: []string{
+		{claim: "U2: properties in items and in values of maps warn", new: two(deep(deepUnion), deep("")), want: []string{
 			warning(1, ".properties[list].items.properties[t]", "v1", "v2"),
 			warning(1, ".properties[map].additionalProperties.properties[t]", "v1", "v2"),
 		}},
-		{claim: "U2: unions of two versions warn in the third", new: []warnedVersion{
+		{claim: "U2: a version without the unions of two others warns about both", new: []warnedVersion{
 			{"v1", deep(deepUnion)}, {"v2", union},
 			{"v3", inSpec(`properties: {type: {type: string}, map: {type: object, additionalProperties: {type: object, properties: {t: {type: string}}}}}`)},
 		}, want: []string{
 			warning(2, ".properties[map].additionalProperties.properties[t]", "v1", "v3"), warning(2, atType, "v2", "v3"),
 		}},
 
-		{claim: "U2: the union in both draws no warning", new: two(union, gitOrS3(members(`Git: {name: git}, S3: {}`)))},
+		{claim: "U2: the union in both versions draws no warning", new: two(union, gitOrS3(members(`Git: {name: git}, S3: {}`)))},
 		{claim: "U2: a version without the property draws no warning", new: two(union, without)},
-		{claim: "U2: a version that preserves unknown fields there draws no warning", new: two(union, free)},
-		{claim: "U2: the property at another place draws no warning", new: two(union, strings.Replace(plain, "spec:", "status:", 1))},
+		{claim: "U2: a version that preserves the property as an unknown field draws no warning", new: two(union, preserving)},
+		{claim: "U2: the property at another position draws no warning", new: two(union, strings.Replace(plain, "spec:", "status:", 1))},
 		{claim: "U2: a version that is not served draws no warning", new: two(union, plain), unserved: []string{"v2"}},
-		{claim: "U2: a union in a version that is not served warns", new: two(union, plain), unserved: []string{"v1"}, want: []string{warning(1, atType, "v1", "v2")}},
+		{claim: "U2: a version warns even if the version with the union is not served", new: two(union, plain), unserved: []string{"v1"}, want: []string{warning(1, atType, "v1", "v2")}},
 		{claim: "U2: no union in any version draws no warning", new: two(plain, number)},
 
-		{claim: "U2: what was so before draws no warning again", old: two(union, plain), new: two(union, plain)},
-		{claim: "U2: what was so before draws no warning where the schema changes elsewhere", old: two(union, plain), new: two(union, number)},
+		{claim: "U2: a version that already lacked the union draws no warning again", old: two(union, plain), new: two(union, plain)},
+		{claim: "U2: a version that already lacked the union draws no warning if its schema changes", old: two(union, plain), new: two(union, number)},
 		{claim: "U2: versions are matched by name", old: two(union, plain), new: []warnedVersion{{"v2", plain}, {"v1", union}}},
-		{claim: "U2: another version with the union draws no warning again", old: two(union, plain), new: []warnedVersion{{"v3", union}, {"v2", plain}}},
-		{claim: "U2: a union that is new in one version warns in the other", old: two(plain, plain), new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
-		{claim: "U2: a union that goes from one version warns there", old: two(union, union), new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
-		{claim: "U2: a property that is new warns", old: two(union, without), new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
-		{claim: "U2: a version that is new warns", old: []warnedVersion{{"v1", union}}, new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
-		{claim: "U2: a version that is served anew warns", old: two(union, plain), oldUnserved: []string{"v2"}, new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
+		{claim: "U2: renaming the version with the union draws no warning again", old: two(union, plain), new: []warnedVersion{{"v3", union}, {"v2", plain}}},
+		{claim: "U2: adding a union to one version warns about the other", old: two(plain, plain), new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
+		{claim: "U2: removing the union from one version warns about that version", old: two(union, union), new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
+		{claim: "U2: adding the property without the union warns", old: two(union, without), new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
+		{claim: "U2: adding a version without the union warns", old: []warnedVersion{{"v1", union}}, new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
+		{claim: "U2: serving a version without the union warns", old: two(union, plain), oldUnserved: []string{"v2"}, new: two(union, plain), want: []string{warning(1, atType, "v1", "v2")}},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
 			var old *apiextensions.CustomResourceDefinitionSpec
@@ -98,7 +98,7 @@ func TestU2AServedVersionWithoutTheUnionWarns(t *testing.T) {
 	}
 }
 
-func TestU2OnlyConversionNoneGoesRoundAUnion(t *testing.T) {
+func TestU2OnlyConversionNoneWarns(t *testing.T) {
 	versions := []warnedVersion{
 		{"v1", gitOrS3(values(`type: string, enum: [Git, S3]`))}, {"v2", gitOrS3(`type: string, enum: [Git, S3]`)},
 	}
@@ -126,7 +126,8 @@ func TestU2OnlyConversionNoneGoesRoundAUnion(t *testing.T) {
 	}
 }
 
-// TestR1ManyVersionsWithUnions (rule R1): the cost does not grow with versions times places.
+// TestR1ManyVersionsWithUnions checks that the cost does not grow with the number of versions times the number of
+// unions (rule R1).
 func TestR1ManyVersionsWithUnions(t *testing.T) {
 	spec := &apiextensions.CustomResourceDefinitionSpec{}
 	for i := range 2000 {
@@ -146,7 +147,7 @@ func TestR1ManyVersionsWithUnions(t *testing.T) {
 		t.Errorf("a write without a change introduces %d warnings", len(got))
 	}
 	if got = WarningsForUnions(spec, nil, specPath); len(got) != maxUnionWarnings+1 {
-		t.Errorf("%d warnings", len(got))
+		t.Errorf("%d warnings, want %d", len(got), maxUnionWarnings+1)
 	}
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("took %s", took)

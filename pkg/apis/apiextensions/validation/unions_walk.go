@@ -15,36 +15,36 @@ import (
 // unionsKey is the key of the extension in a schema.
 const unionsKey = "x-kubernetes-unions"
 
-// schemaNode is a schema within the schema of a CRD, and where it stands.
+// schemaNode is a schema within the schema of a CRD, with its position.
 type schemaNode struct {
 	schema *apiextensions.JSONSchemaProps
-	// old is the schema that stood there before the write; nil if none did, or if nobody asks.
+	// old is the persisted schema at the same position. It is nil if there is none, or if it is not needed.
 	old  *apiextensions.JSONSchemaProps
 	path *field.Path
 
-	// root says that this is the schema of the custom resource itself.
+	// root is true for the schema of the custom resource itself.
 	root bool
-	// parent is the object whose property this is; nil if it is anything but a property.
+	// parent is the object that has this schema as a property, or nil if this is not a property.
 	parent *apiextensions.JSONSchemaProps
-	// name is that of the property.
+	// name is the name of the property.
 	name string
-	// ofResource says that parent is a whole resource, so that its apiVersion, kind and metadata are no fields of
-	// the author's.
-	ofResource bool
-	// misplaced says why nothing here can be a union, in words for the user; empty where it can.
+	// parentIsResource is true if parent is a whole resource. Its apiVersion, kind and metadata cannot be members.
+	parentIsResource bool
+	// misplaced is the reason why there can be no union at this position, as the detail of an error. It is empty if
+	// there can be one.
 	misplaced string
 }
 
-// isResource tells whether a schema describes a whole resource, with apiVersion, kind and metadata.
+// isResource reports whether a schema describes a whole resource, with apiVersion, kind and metadata.
 func (n *schemaNode) isResource() bool {
 	return n.root || n.schema.XEmbeddedResource
 }
 
-// walkUnions visits every schema that has the extension, those that must not have it included. It goes through
-// properties by name, so that the order is always the same.
+// walkUnions visits every schema that has x-kubernetes-unions, including those where it is not allowed. It visits
+// properties in the order of their names, so that the order of errors and warnings is always the same.
 //
-// Not entered are those parts of a schema that upstream rejects wherever they are: definitions, dependencies,
-// patternProperties, additionalItems, and items that are a list.
+// It does not enter definitions, dependencies, patternProperties, additionalItems and items that are a list, because
+// upstream rejects any schema that has them.
 func walkUnions(n *schemaNode, visit func(*schemaNode)) {
 	if n.schema == nil {
 		return
@@ -61,15 +61,15 @@ func walkUnions(n *schemaNode, visit func(*schemaNode)) {
 func walkProperties(n *schemaNode, visit func(*schemaNode)) {
 	for _, name := range slices.Sorted(maps.Keys(n.schema.Properties)) {
 		property := n.below(propertyOf(n.schema, name), propertyOf(n.old, name), n.path.Child("properties").Key(name))
-		property.parent, property.name, property.ofResource = n.schema, name, n.isResource()
+		property.parent, property.name, property.parentIsResource = n.schema, name, n.isResource()
 		if n.isResource() && isTypeOrObjectMeta(name) {
-			property.misplace("must not stand in apiVersion, kind or metadata of a resource: set it on a property beside them")
+			property.setMisplaced("must not stand in apiVersion, kind or metadata of a resource: set it on a property beside them")
 		}
 		walkUnions(property, visit)
 	}
 }
 
-// walkJunctors goes where a schema only judges values and declares nothing.
+// walkJunctors visits the schemas under not, allOf, anyOf and oneOf, which only validate values and declare nothing.
 func walkJunctors(n *schemaNode, visit func(*schemaNode)) {
 	walkUnions(n.under("not", n.schema.Not, n.path.Child("not")), visit)
 	for _, junctor := range []struct {
@@ -84,51 +84,21 @@ func walkJunctors(n *schemaNode, visit func(*schemaNode)) {
 	}
 }
 
-// below makes a node in n. Nothing gets to a good place again below a bad one.
+// below returns a node for a schema in n. It is misplaced if n is.
 func (n *schemaNode) below(schema, old *apiextensions.JSONSchemaProps, path *field.Path) *schemaNode {
 	return &schemaNode{schema: schema, old: old, path: path, misplaced: n.misplaced}
 }
 
+// under returns a node for a schema under a junctor of n, where there can be no union.
 func (n *schemaNode) under(key string, schema *apiextensions.JSONSchemaProps, path *field.Path) *schemaNode {
 	node := n.below(schema, nil, path)
-	node.misplace(fmt.Sprintf("must not stand under %s: set it on the property itself", key))
+	node.setMisplaced(fmt.Sprintf("must not stand under %s: set it on the property itself", key))
 	return node
 }
 
-func (n *schemaNode) misplace(reason string) {
+// setMisplaced sets the reason why there can be no union at n, unless there already is one.
+func (n *schemaNode) setMisplaced(reason string) {
 	if n.misplaced == "" {
 		n.misplaced = reason
 	}
-}
-
-// propertyOf returns the schema of a property, or nil. So do the functions below for other parts of a schema,
-// which may be nil.
-func propertyOf(s *apiextensions.JSONSchemaProps, name string) *apiextensions.JSONSchemaProps {
-	if s == nil {
-		return nil
-	}
-	property, found := s.Properties[name]
-	if !found {
-		return nil
-	}
-	return &property
-}
-
-func valuesOf(s *apiextensions.JSONSchemaProps) *apiextensions.JSONSchemaProps {
-	if s == nil || s.AdditionalProperties == nil {
-		return nil
-	}
-	return s.AdditionalProperties.Schema
-}
-
-func itemsOf(s *apiextensions.JSONSchemaProps) *apiextensions.JSONSchemaProps {
-	if s == nil || s.Items == nil {
-		return nil
-	}
-	return s.Items.Schema
-}
-
-// hasDefault tells whether a schema has a default that takes effect, which null does not.
-func hasDefault(s *apiextensions.JSONSchemaProps) bool {
-	return s.Default != nil && *s.Default != nil
 }

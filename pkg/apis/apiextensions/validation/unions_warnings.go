@@ -14,14 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxUnionWarnings is the number of warnings after which the rest is counted: about what fits into a response before
-// upstream cuts off the ends of all of them.
+// maxUnionWarnings is the number of warnings after which further ones are only counted. About this many fit into a
+// response before upstream truncates all of them.
 const maxUnionWarnings = 20
 
-// WarningsForUnions returns what a write of a CustomResourceDefinition introduces in x-kubernetes-unions that is legal
-// but hardly meant (rule U2). oldSpec is nil on create. A place in the schema that gave the same warning before the
-// write, in a version of the same name, gives none again. fldPath is the path of spec. Paths are those of the author,
-// who writes a schema into every version.
+// WarningsForUnions returns warnings about unions that are legal but probably a mistake (rule U2). oldSpec is nil on
+// create. On update it only warns about what the update introduces: there is no warning if the persisted version with
+// the same name gives the same warning at the same position. fldPath is the path of spec. Paths lead through
+// spec.versions, where the author wrote the schema, even if all versions have the same.
 func WarningsForUnions(newSpec, oldSpec *apiextensions.CustomResourceDefinitionSpec, fldPath *field.Path) []string {
 	if newSpec == nil {
 		return nil
@@ -37,7 +37,7 @@ func WarningsForUnions(newSpec, oldSpec *apiextensions.CustomResourceDefinitionS
 	return w.list
 }
 
-// versionNode returns the root of the schema of a version, beside the one that the version of that name had before.
+// versionNode returns the root of a version's schema, with the persisted schema of the version with the same name.
 func versionNode(newSpec, oldSpec *apiextensions.CustomResourceDefinitionSpec, i int, fldPath *field.Path) *schemaNode {
 	version := &newSpec.Versions[i]
 	n := &schemaNode{
@@ -51,25 +51,10 @@ func versionNode(newSpec, oldSpec *apiextensions.CustomResourceDefinitionSpec, i
 	return n
 }
 
-// versionByName returns a version, or nil if there is none of that name.
-func versionByName(
-	spec *apiextensions.CustomResourceDefinitionSpec, name string,
-) *apiextensions.CustomResourceDefinitionVersion {
-	if spec == nil {
-		return nil
-	}
-	for i := range spec.Versions {
-		if spec.Versions[i].Name == name {
-			return &spec.Versions[i]
-		}
-	}
-	return nil
-}
-
-// unionWarnings gathers warnings.
+// unionWarnings collects up to maxUnionWarnings warnings.
 type unionWarnings struct {
 	list []string
-	// more is the number of those that did not fit.
+	// more is the number of further warnings.
 	more int
 }
 
@@ -81,7 +66,7 @@ func (w *unionWarnings) add(fldPath *field.Path, text string) {
 	w.list = append(w.list, fmt.Sprintf("%s: %s", fldPath, text))
 }
 
-// addUnion adds the warnings on one union. A misplaced one is rejected, and could not have been there before.
+// addUnion adds the warnings about one union. There are none about a misplaced union, because validation rejects it.
 func (w *unionWarnings) addUnion(n *schemaNode) {
 	if n.misplaced != "" {
 		return
@@ -101,11 +86,12 @@ func (w *unionWarnings) addUnion(n *schemaNode) {
 	}
 }
 
-// hadSameDefault tells whether a discriminator was one before the write, with the same default.
+// hadSameDefault reports whether the persisted schema is a discriminator with the same default.
 func hadSameDefault(n *schemaNode) bool {
 	return n.old != nil && n.old.XUnions != nil && hasDefault(n.old) && jsonOf(*n.old.Default) == jsonOf(*n.schema.Default)
 }
 
+// oldFieldMembers returns the persisted fieldMembers of a discriminator, or nil if there are none.
 func oldFieldMembers(n *schemaNode) map[string]fairlead.MemberField {
 	if n.old == nil || n.old.XUnions == nil {
 		return nil

@@ -10,21 +10,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-
-	"github.com/fairlead-dev/fairlead/internal/testyaml"
 )
 
-// warnedVersion is a version of a CRD, of which most have the same schema in all.
+// warnedVersion is a version of a CRD with its schema in YAML.
 type warnedVersion struct{ name, schema string }
 
-// warnedSpec makes a spec as upstream's conversion makes it of what a client sends.
+// warnedSpec returns a spec as upstream's conversion creates it: a schema that all versions share is in
+// spec.validation.
 func warnedSpec(t *testing.T, versions []warnedVersion) *apiextensions.CustomResourceDefinitionSpec {
 	t.Helper()
 	spec := &apiextensions.CustomResourceDefinitionSpec{}
 	same := true
 	for _, v := range versions {
-		schema := &apiextensions.CustomResourceValidation{OpenAPIV3Schema: testyaml.Schema(t, v.schema)}
-		spec.Versions = append(spec.Versions, apiextensions.CustomResourceDefinitionVersion{Name: v.name, Schema: schema})
+		spec.Versions = append(spec.Versions, versionOf(t, v.name, v.schema))
 		same = same && v.schema == versions[0].schema
 	}
 	if same {
@@ -37,7 +35,7 @@ func warnedSpec(t *testing.T, versions []warnedVersion) *apiextensions.CustomRes
 }
 
 func TestWarningsForUnions(t *testing.T) {
-	sound := gitOrS3(values(`type: string, enum: [Git, S3]`))
+	valid := gitOrS3(values(`type: string, enum: [Git, S3]`))
 	mismatch := gitOrS3(members(`Git: {name: s3}, S3: {name: git}`))
 	gitOnly := gitOrS3(members(`Git: {name: s3}, S3: {}`))
 	byDefault := gitOrS3(values(`type: string, default: Git, enum: [Git, S3]`))
@@ -61,7 +59,7 @@ func TestWarningsForUnions(t *testing.T) {
 		old, new []warnedVersion // old is nil on create
 		want     []string
 	}{
-		{claim: "U2: a sound union draws no warning", new: v1(sound)},
+		{claim: "U2: an ordinary union draws no warning", new: v1(valid)},
 		{claim: "U2: a value without a member draws no warning", new: v1(gitOrS3(members(`Git: {name: git}, S3: {}`)))},
 		{claim: "U2: names that differ in case draw no warning", new: v1(inSpec(`required: [type], properties: {
 type: {type: string, enum: [ROLLINGUPDATE], x-kubernetes-unions: {fieldMembers: {ROLLINGUPDATE: {name: rollingUpdate}}}}, rollingUpdate: {type: object}}`))},
@@ -69,7 +67,7 @@ type: {type: string, enum: [ROLLINGUPDATE], x-kubernetes-unions: {fieldMembers: 
 		{claim: `U2: a member of the value "" warns`,
 			new:  v1(gitOrS3(`type: string, enum: [Git], x-kubernetes-unions: {fieldMembers: {Git: {name: git}, "": {name: s3}}}`)),
 			want: []string{nameOf(0, "", "s3")}},
-		{claim: "U2: a default of the discriminator warns", new: v1(byDefault), want: []string{selects(0, "Git")}},
+		{claim: "U2: a discriminator with a default warns", new: v1(byDefault), want: []string{selects(0, "Git")}},
 		{claim: "U2: a default of null draws no warning", new: v1(gitOrS3(values(`type: string, nullable: true, default: null, enum: [Git, S3]`)))},
 		{claim: "U2: a default of another property draws no warning", new: v1(plainDefault)},
 		{claim: "U2: unions in items and map values warn", new: v1(inSpec(`properties: {
@@ -79,23 +77,23 @@ map: {type: object, additionalProperties: {type: object, properties: {t: {type: 
 			`spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[map].additionalProperties.properties[t].default: a client that leaves out the discriminator of a union selects "A"`,
 		}},
 
-		{claim: "U2: versions with the same schema warn at each place", new: []warnedVersion{{"v1", byDefault}, {"v2", byDefault}},
+		{claim: "U2: each of several versions with the same schema warns", new: []warnedVersion{{"v1", byDefault}, {"v2", byDefault}},
 			want: []string{selects(0, "Git"), selects(1, "Git")}},
-		{claim: "U2: versions with schemas of their own warn each for itself", new: []warnedVersion{{"v1", sound}, {"v2", byDefault}, {"v3", gitOnly}},
+		{claim: "U2: versions with different schemas have their own warnings", new: []warnedVersion{{"v1", valid}, {"v2", byDefault}, {"v3", gitOnly}},
 			want: []string{selects(1, "Git"), nameOf(2, "Git", "s3")}},
 
-		{claim: "U2: what was warned of before draws no warning again", old: v1(mismatch), new: v1(mismatch)},
-		{claim: "U2: a default as before draws no warning again", old: v1(byDefault), new: v1(byDefault)},
-		{claim: "U2: a default that changes warns", old: v1(byDefault), new: v1(otherDefault), want: []string{selects(0, "S3")}},
-		{claim: "U2: a default that is new warns", old: v1(sound), new: v1(byDefault), want: []string{selects(0, "Git")}},
-		{claim: "U2: a default that was there before the union warns", old: v1(plainDefault), new: v1(byDefault), want: []string{selects(0, "Git")}},
-		{claim: "U2: only the value whose member is new warns", old: v1(gitOnly), new: v1(mismatch), want: []string{nameOf(0, "S3", "git")}},
-		{claim: "U2: a value with another wrong member warns", old: v1(gitOnly), new: v1(gitOrS3(members(`Git: {name: repo}, S3: {}`))), want: []string{nameOf(0, "Git", "repo")}},
-		{claim: "U2: a union that moves warns", old: v1(byDefault), new: v1(strings.Replace(byDefault, "spec:", "status:", 1)),
+		{claim: "U2: a persisted mismatch draws no warning again", old: v1(mismatch), new: v1(mismatch)},
+		{claim: "U2: a persisted default draws no warning again", old: v1(byDefault), new: v1(byDefault)},
+		{claim: "U2: changing the default warns", old: v1(byDefault), new: v1(otherDefault), want: []string{selects(0, "S3")}},
+		{claim: "U2: adding a default warns", old: v1(valid), new: v1(byDefault), want: []string{selects(0, "Git")}},
+		{claim: "U2: adding a union to a property with a default warns", old: v1(plainDefault), new: v1(byDefault), want: []string{selects(0, "Git")}},
+		{claim: "U2: only a value with a new member warns", old: v1(gitOnly), new: v1(mismatch), want: []string{nameOf(0, "S3", "git")}},
+		{claim: "U2: changing one mismatch to another warns", old: v1(gitOnly), new: v1(gitOrS3(members(`Git: {name: repo}, S3: {}`))), want: []string{nameOf(0, "Git", "repo")}},
+		{claim: "U2: moving a union warns", old: v1(byDefault), new: v1(strings.Replace(byDefault, "spec:", "status:", 1)),
 			want: []string{strings.Replace(selects(0, "Git"), "[spec]", "[status]", 1)}},
-		{claim: "U2: versions are matched by name, not by place", old: []warnedVersion{{"v1", byDefault}, {"v2", sound}}, new: []warnedVersion{{"v2", sound}, {"v1", byDefault}}},
-		{claim: "U2: a version that is new warns at its place", old: v1(byDefault), new: []warnedVersion{{"v1", byDefault}, {"v2", byDefault}}, want: []string{selects(1, "Git")}},
-		{claim: "U2: a version whose schema becomes its own draws no warning again", old: []warnedVersion{{"v1", byDefault}, {"v2", byDefault}}, new: []warnedVersion{{"v1", byDefault}, {"v2", sound}}},
+		{claim: "U2: versions are matched by name, not by index", old: []warnedVersion{{"v1", byDefault}, {"v2", valid}}, new: []warnedVersion{{"v2", valid}, {"v1", byDefault}}},
+		{claim: "U2: adding a version warns", old: v1(byDefault), new: []warnedVersion{{"v1", byDefault}, {"v2", byDefault}}, want: []string{selects(1, "Git")}},
+		{claim: "U2: a persisted default draws no warning again if versions stop sharing their schema", old: []warnedVersion{{"v1", byDefault}, {"v2", byDefault}}, new: []warnedVersion{{"v1", byDefault}, {"v2", valid}}},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
 			var old *apiextensions.CustomResourceDefinitionSpec
@@ -123,8 +121,8 @@ func TestWarningsForManyUnions(t *testing.T) {
 		last      string
 	}{
 		{"R1: 20 warnings are given in full", 20, 20, "spec.versions[0]"},
-		{"R1: of 21 the last is counted", 21, 21, "spec: further warnings on x-kubernetes-unions: 1"},
-		{"R1: of 1000 most are counted", 1000, 21, "spec: further warnings on x-kubernetes-unions: 980"},
+		{"R1: the last of 21 warnings is counted", 21, 21, "spec: further warnings on x-kubernetes-unions: 1"},
+		{"R1: most of 1000 warnings are counted", 1000, 21, "spec: further warnings on x-kubernetes-unions: 980"},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
 			got := WarningsForUnions(warnedSpec(t, []warnedVersion{{"v1", schemaWith(tc.unions)}}), nil, specPath)
@@ -147,8 +145,8 @@ func TestWarningsWithoutUnions(t *testing.T) {
 	}{
 		{"R1: no spec draws no warning", nil, byDefault, 0},
 		{"R1: versions without schemas draw no warning", empty, byDefault, 0},
-		{"R1: a schema that is new warns", byDefault, empty, 1},
-		{"R1: a version that is new warns", byDefault, &apiextensions.CustomResourceDefinitionSpec{}, 1},
+		{"R1: adding a schema warns", byDefault, empty, 1},
+		{"R1: adding a version warns", byDefault, &apiextensions.CustomResourceDefinitionSpec{}, 1},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
 			if got := WarningsForUnions(tc.new, tc.old, specPath); len(got) != tc.want {

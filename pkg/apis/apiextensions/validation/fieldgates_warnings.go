@@ -13,10 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// WarningsForCustomFeatureGates returns what a write of a CustomResourceDefinition introduces in customFeatureGates
-// that is legal but hardly meant (rule C7). oldSpec is nil on create. A gate that gave the same warning before
-// the write, under the same name, gives none again. fldPath is the path of spec.
-func WarningsForCustomFeatureGates(newSpec, oldSpec *apiextensions.CustomResourceDefinitionSpec, fldPath *field.Path) []string {
+// WarningsForCustomFeatureGates returns warnings about customFeatureGates that are legal but probably a mistake (rule
+// C7). oldSpec is nil on create. On update it only warns about what the update introduces: there is no warning if the
+// persisted gate with the same name gives the same warning. fldPath is the path of spec.
+func WarningsForCustomFeatureGates(
+	newSpec, oldSpec *apiextensions.CustomResourceDefinitionSpec, fldPath *field.Path,
+) []string {
 	if newSpec == nil || newSpec.CustomFeatureGates == nil {
 		return nil
 	}
@@ -31,20 +33,36 @@ func WarningsForCustomFeatureGates(newSpec, oldSpec *apiextensions.CustomResourc
 		gatePath, name := listPath.Index(i), gates.QualifiedName(gate)
 
 		if isStableDisabled(gate) && !isStableDisabled(oldGate) {
-			warnings = append(warnings, fmt.Sprintf("%s: has no effect: feature gate %q is stable", gatePath.Child("enabled"), name))
+			warnings = append(warnings, stableDisabledWarning(gatePath, name))
 		}
 		if isUndefined(gate) && !isUndefined(oldGate) {
-			warnings = append(warnings, fmt.Sprintf("%s: guards nothing: feature gate %q has no definition, give preRelease and fieldPaths or remove it", gatePath, name))
+			warnings = append(warnings, undefinedWarning(gatePath, name))
 		}
 		if j := guardOfScale(gate, newScale); j >= 0 && guardOfScale(oldGate, oldScale) < 0 {
-			warnings = append(warnings, fmt.Sprintf("%s: guards specReplicasPath of the scale subresource: scale cannot be read of objects from which feature gate %q dropped the field",
-				gatePath.Child("fieldPaths").Index(j), name))
+			warnings = append(warnings, scaleWarning(gatePath.Child("fieldPaths").Index(j), name))
 		}
 	}
 	return warnings
 }
 
-func gatesByName(spec *apiextensions.CustomResourceDefinitionSpec) map[string]*fairlead.CustomResourceDefinitionFeatureGate {
+func stableDisabledWarning(gatePath *field.Path, name string) string {
+	return fmt.Sprintf("%s: has no effect: feature gate %q is stable", gatePath.Child("enabled"), name)
+}
+
+func undefinedWarning(gatePath *field.Path, name string) string {
+	return fmt.Sprintf("%s: guards nothing: feature gate %q has no definition, give preRelease and fieldPaths or remove it",
+		gatePath, name)
+}
+
+func scaleWarning(fieldPath *field.Path, name string) string {
+	return fmt.Sprintf("%s: guards specReplicasPath of the scale subresource: "+
+		"scale cannot be read of objects from which feature gate %q dropped the field", fieldPath, name)
+}
+
+// gatesByName returns the gates of a CRD by name. spec may be nil.
+func gatesByName(
+	spec *apiextensions.CustomResourceDefinitionSpec,
+) map[string]*fairlead.CustomResourceDefinitionFeatureGate {
 	if spec == nil || spec.CustomFeatureGates == nil {
 		return nil
 	}
@@ -56,7 +74,7 @@ func gatesByName(spec *apiextensions.CustomResourceDefinitionSpec) map[string]*f
 	return byName
 }
 
-// isStableDisabled tells whether somebody asked to disable a gate that is always enabled. The gate may be nil.
+// isStableDisabled reports whether a gate is stable and has enabled: false, which has no effect. The gate may be nil.
 func isStableDisabled(gate *fairlead.CustomResourceDefinitionFeatureGate) bool {
 	return gate != nil && gate.PreRelease == fairlead.PreReleaseStable && gate.Enabled != nil && !*gate.Enabled
 }
@@ -66,12 +84,12 @@ func isUndefined(gate *fairlead.CustomResourceDefinitionFeatureGate) bool {
 	return gate != nil && gate.IsUndefined()
 }
 
-// guardOfScale returns the index of the first path of a gate that guards the replicas of the scale subresource
-// or an ancestor of them, or -1. The gate may be nil.
+// guardOfScale returns the index of the first path of a gate that guards the replicas of the scale subresource, or an
+// ancestor of them. It returns -1 if there is none. The gate may be nil.
 //
-// The gate's present state does not matter, as an administrator can change it at any time. But a stable gate is
-// always enabled and never drops a field, so there is nothing to warn about; a gate of an enclosing field that
-// could (rule C8) is found by itself.
+// Whether the gate is enabled does not matter, because an administrator can change that at any time. A stable gate is
+// always enabled and never drops a field. A gate of an enclosing field, which may drop it (rule C8), gets a warning of
+// its own.
 func guardOfScale(gate *fairlead.CustomResourceDefinitionFeatureGate, scale fieldpath.Path) int {
 	if gate == nil || len(scale) == 0 || gate.PreRelease == fairlead.PreReleaseStable {
 		return -1
@@ -84,8 +102,8 @@ func guardOfScale(gate *fairlead.CustomResourceDefinitionFeatureGate, scale fiel
 	return -1
 }
 
-// specReplicasPath returns where the scale subresource of the storage version finds the replicas, or nil.
-// The text is read as upstream's splitReplicasPath reads it at run time: every dot separates.
+// specReplicasPath returns the specReplicasPath of the storage version's scale subresource, or nil if there is none.
+// Like upstream's splitReplicasPath, it splits the text at every dot.
 func specReplicasPath(spec *apiextensions.CustomResourceDefinitionSpec) fieldpath.Path {
 	if spec == nil {
 		return nil

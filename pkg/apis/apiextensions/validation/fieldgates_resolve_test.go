@@ -29,7 +29,7 @@ func TestFieldPathAccepted(t *testing.T) {
 		{"C5: a nullable scalar", ".spec.label"},
 		{"C5: an object, nullable or not", ".spec.foo"},
 		{"C5: a field in a nullable object", ".spec.foo.bar"},
-		{"C5: a field named metadata that is not of a resource", ".spec.foo.metadata"},
+		{"C5: a field named metadata of an object that is not a resource", ".spec.foo.metadata"},
 		{"C5: a map as a whole", ".spec.map"},
 		{"C5: a list map as a whole", ".spec.containers"},
 		{"C5: an atomic list as a whole", ".spec.atomic"},
@@ -38,18 +38,18 @@ func TestFieldPathAccepted(t *testing.T) {
 		{"C5: a field in the values of a map of maps", ".spec.maps[*][*].leaf"},
 		{"C5: a field in the items of a list map", ".spec.containers[*].debug"},
 		{"C5: a field in a list map in a list map", ".spec.containers[*].ports[*].host"},
-		{"C5: below x-kubernetes-preserve-unknown-fields any name", ".spec.free.any"},
-		{"C5: below x-kubernetes-preserve-unknown-fields any depth", ".spec.free.any.depth['at.all']"},
-		{"C5: below x-kubernetes-preserve-unknown-fields a field named metadata", ".spec.free.metadata.labels"},
-		{"C5: below x-kubernetes-preserve-unknown-fields without a type", ".spec.untyped.any"},
-		{"C5: below x-kubernetes-preserve-unknown-fields a declared field", ".spec.free.known.a"},
-		{"C5: in items of a list that preserves unknown fields", ".spec.freeList[*].any"},
-		{"C5: in the declared values of a map that preserves unknown fields", ".spec.freeMap[*].a"},
+		{"C5: an undeclared field below x-kubernetes-preserve-unknown-fields", ".spec.free.any"},
+		{"C5: an undeclared field deep below x-kubernetes-preserve-unknown-fields", ".spec.free.any.depth['at.all']"},
+		{"C5: an undeclared field named metadata below x-kubernetes-preserve-unknown-fields", ".spec.free.metadata.labels"},
+		{"C5: an undeclared field below x-kubernetes-preserve-unknown-fields without a type", ".spec.untyped.any"},
+		{"C5: a declared field below x-kubernetes-preserve-unknown-fields", ".spec.free.known.a"},
+		{"C5: an undeclared field in the items of a list map that preserves unknown fields", ".spec.freeList[*].any"},
+		{"C5: a declared field in the values of a map that preserves unknown fields", ".spec.freeMap[*].a"},
 		{"C5: a declared field of an embedded resource", ".spec.template.spec"},
 		{"C5: a field in a field of an embedded resource", ".spec.template.spec.a"},
 		{"C5: an undeclared field of an embedded resource", ".spec.template.data"},
 		{"C5: an undeclared metadata below a field of an embedded resource", ".spec.template.data.metadata"},
-		{"C6: a key's name deeper in the item", ".spec.containers[*].sub.name"},
+		{"C6: a field deeper in an item that has the name of a key", ".spec.containers[*].sub.name"},
 		{"C6: a member of a union", ".spec.sources[*].git"},
 		{"C6: a field in a member of a union", ".spec.sources[*].tls.ca"},
 	} {
@@ -68,13 +68,13 @@ func TestFieldPathRejected(t *testing.T) {
 		metaOfRoot = "must not guard apiVersion, kind or anything in metadata: guard a field beside "
 		metaOf     = "must not guard apiVersion, kind or anything in metadata of "
 		embedded   = ", which is an embedded resource"
-		whole      = "must not guard an embedded resource as a whole: guard the fields in it, or the field that it is in"
+		asAWhole   = "must not guard an embedded resource as a whole: guard the fields in it, or the field that it is in"
 		noIdentity = ", so that its items have no identity: make it map, or guard "
 		undeclared = ": the schema declares neither a map nor a list there, only x-kubernetes-preserve-unknown-fields"
 		isAMap     = " with [*]: it is a map, of which single values such as "
 	)
 	for _, tc := range []struct{ claim, path, detail string }{
-		{"C5: no path at all", "", "must not be empty: name a field, as in .spec.replicas"},
+		{"C5: an empty path", "", "must not be empty: name a field, as in .spec.replicas"},
 		{"C5: the root", ".", "must name a field, as in .spec.replicas: the root cannot be guarded"},
 		{"C5: an index", ".spec.containers[0].debug", "must not use indexes: write [*] for all values of a map or items of a list (at byte 16)"},
 		{"C5: a filter", ".spec.containers[?(@.name=='a')].debug", "must not use filters or expressions: write [*] for all values of a map or items of a list (at byte 16)"},
@@ -87,20 +87,20 @@ func TestFieldPathRejected(t *testing.T) {
 		{"C5: metadata", ".metadata", metaOfRoot + ".metadata"},
 		{"C5: a field in metadata", ".metadata.labels", metaOfRoot + ".metadata"},
 		{"C5: a value in metadata", ".metadata.labels[*]", metaOfRoot + ".metadata"},
-		{"C5: an embedded resource as a whole", ".spec.template", whole},
+		{"C5: an embedded resource as a whole", ".spec.template", asAWhole},
 		{"C5: apiVersion of an embedded resource", ".spec.template.apiVersion", metaOf + ".spec.template" + embedded},
 		{"C5: kind of an embedded resource", ".spec.template.kind", metaOf + ".spec.template" + embedded},
 		{"C5: metadata of an embedded resource", ".spec.template.metadata", metaOf + ".spec.template" + embedded},
 		{"C5: a field in metadata of an embedded resource", ".spec.template.metadata.labels.a", metaOf + ".spec.template" + embedded},
 		{"C5: kind of an embedded resource in a list map", ".spec.templates[*].kind", metaOf + ".spec.templates[*]" + embedded},
-		{"C5: an embedded resource in an embedded resource", ".spec.template.spec.inner", whole},
+		{"C5: an embedded resource in an embedded resource", ".spec.template.spec.inner", asAWhole},
 		{"C5: kind of an embedded resource in an embedded resource", ".spec.template.spec.inner.kind", metaOf + ".spec.template.spec.inner" + embedded},
 
 		{"C5: an unknown field of the root", ".spek.replicas", unresolved + `the root has no field "spek"`},
 		{"C5: an unknown field", ".spec.replica", unresolved + `.spec has no field "replica"`},
 		{"C5: an unknown field on the way", ".spec.fu.bar", unresolved + `.spec has no field "fu"`},
 		{"C5: an unknown field in a list map", ".spec.containers[*].x", unresolved + `.spec.containers[*] has no field "x"`},
-		{"C5: an unknown field below a declared field of an object with unknown ones", ".spec.free.known.b", unresolved + `.spec.free.known has no field "b"`},
+		{"C5: an unknown field below a declared field of an object that preserves unknown fields", ".spec.free.known.b", unresolved + `.spec.free.known has no field "b"`},
 		{"C5: an unknown field below a declared field of an embedded resource", ".spec.template.spec.b", unresolved + `.spec.template.spec has no field "b"`},
 		{"C5: an unknown field in the declared values of a map that preserves unknown fields", ".spec.freeMap[*].b", unresolved + `.spec.freeMap[*] has no field "b"`},
 		{"C5: a field in a value that additionalProperties: true prunes", ".spec.anything[*].a", unresolved + `.spec.anything[*] has no field "a"`},
@@ -112,18 +112,18 @@ func TestFieldPathRejected(t *testing.T) {
 
 		{"C5: a name that steps into a map", ".spec.map.key", "must step through .spec.map" + isAMap + `"key" cannot be guarded`},
 		{"C5: a name that steps through a map", ".spec.map.key.may", "must step through .spec.map" + isAMap + `"key" cannot be guarded`},
-		{"C5: a name that steps into a map of anything", ".spec.anything.key", "must step through .spec.anything" + isAMap + `"key" cannot be guarded`},
+		{"C5: a name that steps into a map with additionalProperties: true", ".spec.anything.key", "must step through .spec.anything" + isAMap + `"key" cannot be guarded`},
 		{"C5: a name that steps into a map that preserves unknown fields", ".spec.freeMap.key", "must step through .spec.freeMap" + isAMap + `"key" cannot be guarded`},
 		{"C5: a name that steps into a list map", ".spec.containers.debug", "must step through .spec.containers with [*]: it is a list, not an object"},
 		{"C5: a name that steps into an atomic list", ".spec.atomic.a", "must step through .spec.atomic with [*]: it is a list, not an object"},
 
-		{"C5: [*] through a list without a type", ".spec.unset[*].a", "must not step through .spec.unset with [*]: its x-kubernetes-list-type is not set and thereby atomic" + noIdentity + ".spec.unset itself"},
+		{"C5: [*] through a list without a list type", ".spec.unset[*].a", "must not step through .spec.unset with [*]: its x-kubernetes-list-type is not set and thereby atomic" + noIdentity + ".spec.unset itself"},
 		{"C5: [*] through an atomic list", ".spec.atomic[*].a", "must not step through .spec.atomic with [*]: its x-kubernetes-list-type is atomic" + noIdentity + ".spec.atomic itself"},
 		{"C5: [*] through a set", ".spec.set[*].a", "must not step through .spec.set with [*]: its x-kubernetes-list-type is set" + noIdentity + ".spec.set itself"},
 		{"C5: [*] through an undeclared field", ".spec.free.any[*].a", "must not have [*] after .spec.free.any" + undeclared},
-		{"C5: [*] through an object with unknown fields", ".spec.free[*].a", "must not have [*] after .spec.free" + undeclared},
+		{"C5: [*] through an object that preserves unknown fields", ".spec.free[*].a", "must not have [*] after .spec.free" + undeclared},
 		{"C5: [*] through a value without a type", ".spec.untyped[*].a", "must not have [*] after .spec.untyped" + undeclared},
-		{"C5: [*] through an atomic list among unknown fields", ".spec.free.list[*].a", "must not step through .spec.free.list with [*]: its x-kubernetes-list-type is not set and thereby atomic" + noIdentity + ".spec.free.list itself"},
+		{"C5: [*] through an atomic list in an object that preserves unknown fields", ".spec.free.list[*].a", "must not step through .spec.free.list with [*]: its x-kubernetes-list-type is not set and thereby atomic" + noIdentity + ".spec.free.list itself"},
 		{"C5: [*] through an object", ".spec.foo[*].bar", "must not have [*] after .spec.foo: it is an object with named fields, neither a map nor a list"},
 		{"C5: [*] through a scalar", ".spec.replicas[*].a", "must not have [*] after .spec.replicas: it is of type integer, neither a map nor a list"},
 		{"C5: [*] through an int-or-string", ".spec.size[*].a", "must not have [*] after .spec.size: it is an integer or a string, neither a map nor a list"},
@@ -135,7 +135,7 @@ func TestFieldPathRejected(t *testing.T) {
 		{"C6: a required field", ".spec.type", `must be optional, as every guarded field: remove "type" from required of .spec`},
 		{"C6: a required field in a map", ".spec.map[*].must", `must be optional, as every guarded field: remove "must" from required of .spec.map[*]`},
 		{"C6: a required field in a list map", ".spec.containers[*].image", `must be optional, as every guarded field: remove "image" from required of .spec.containers[*]`},
-		{"C6: a required field that is not declared", ".spec.free.needed", `must be optional, as every guarded field: remove "needed" from required of .spec.free`},
+		{"C6: a required field that has no schema", ".spec.free.needed", `must be optional, as every guarded field: remove "needed" from required of .spec.free`},
 		{"C6: a required key of a list map", ".spec.containers[*].name", `must not guard a key of the items of .spec.containers: x-kubernetes-list-map-keys has "name"`},
 		{"C6: a key of a list map that has a default", ".spec.containers[*].protocol", `must not guard a key of the items of .spec.containers: x-kubernetes-list-map-keys has "protocol"`},
 		{"C6: a key of a list map in a list map", ".spec.containers[*].ports[*].port", `must not guard a key of the items of .spec.containers[*].ports: x-kubernetes-list-map-keys has "port"`},
@@ -149,14 +149,14 @@ func TestFieldPathRejected(t *testing.T) {
 	}
 }
 
-// Names must mean the same in our paths and in upstream's. ValidFieldPath only reads along a schema, so every
-// name gets a schema that has it and nothing else.
-func TestQuotingIsUpstreams(t *testing.T) {
+// TestQuotingIsLikeUpstream checks that fieldpath.Parse and upstream's ValidFieldPath parse names alike. ValidFieldPath
+// resolves a path in a schema, so the schema has just the name that the path consists of.
+func TestQuotingIsLikeUpstream(t *testing.T) {
 	for _, text := range []string{
 		".a", ".a-b", ".34", ".white space", ".foo's", `.\n`, ".$ref", ".größe", "['a']", "['a.b']", "['a[0]']", "['*']", "['']",
 		`['it\'s']`, `['\a\b\f\n\r\t\v']`, `['a\\b']`, `['a"b']`, "[' a ']", `['\x']`, `['a`, `['a'`, "[a]", "[0]", `["a"]`, "a", ".a]",
 	} {
-		t.Run("C5: "+text+" reads as in upstream's fieldPath", func(t *testing.T) {
+		t.Run("C5: "+text+" is parsed as in upstream's fieldPath", func(t *testing.T) {
 			path, ourErr := fieldpath.Parse(text)
 			name := "a"
 			if ourErr == nil {
@@ -170,7 +170,8 @@ func TestQuotingIsUpstreams(t *testing.T) {
 	}
 }
 
-// The result must not depend on how a path is written, and no path may do harm.
+// FuzzFieldPath checks that no path causes a panic or more than one error, and that the result does not depend on how a
+// path is written.
 func FuzzFieldPath(f *testing.F) {
 	for _, seed := range []string{
 		".spec", ".spec.containers[*].debug", ".spec.maps[*][*].leaf", ".spec['a.b']", `['spec']['it\'s']`, ".spec.free.any[*]",

@@ -8,27 +8,29 @@ import (
 	"slices"
 )
 
-// This is rule U2 read a second time, with the least of thought: on plain JSON, by loops, without paths.
+// This file is a reference implementation of rule U2 for the fuzz test. It is independent of package validation: it
+// works on plain JSON, has no paths and stops at the first error.
 
-// place says where a schema is.
-type place struct {
+// position is the position of a schema within the schema of a CRD.
+type position struct {
 	root bool
-	// object is what the schema is a property of.
+	// object has the schema as a property; nil if the schema is not a property.
 	object map[string]any
-	name   string
-	// resource says that object is a resource.
+	// name is the name of the property.
+	name string
+	// resource is true if object is a resource.
 	resource bool
-	// bad says that no union may be here.
-	bad bool
+	// misplaced is true if there can be no union here.
+	misplaced bool
 }
 
 var reserved = []string{"apiVersion", "kind", "metadata"}
 
-// flawOf returns what is wrong with the first bad union in a schema that it meets, or nothing.
-func flawOf(schema map[string]any, at place) string {
+// flawOf returns what is wrong with the first invalid union in a schema, or "" if there is none.
+func flawOf(schema map[string]any, at position) string {
 	if extension, found := schema["x-kubernetes-unions"].(map[string]any); found {
-		if at.bad || at.object == nil {
-			return "place"
+		if at.misplaced || at.object == nil {
+			return "position"
 		}
 		if flaw := flawOfUnion(schema, extension, at); flaw != "" {
 			return flaw
@@ -36,14 +38,14 @@ func flawOf(schema map[string]any, at place) string {
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf", "not"} {
 		for _, branch := range objectsOf(schema[key]) {
-			if flawOf(branch, place{bad: true}) != "" {
+			if flawOf(branch, position{misplaced: true}) != "" {
 				return "junctor"
 			}
 		}
 	}
 	for _, key := range []string{"items", "additionalProperties"} {
 		if child, isObject := schema[key].(map[string]any); isObject {
-			if flaw := flawOf(child, place{bad: at.bad}); flaw != "" {
+			if flaw := flawOf(child, position{misplaced: at.misplaced}); flaw != "" {
 				return flaw
 			}
 		}
@@ -51,14 +53,15 @@ func flawOf(schema map[string]any, at place) string {
 	return flawOfProperties(schema, at)
 }
 
-func flawOfProperties(schema map[string]any, at place) string {
+func flawOfProperties(schema map[string]any, at position) string {
 	resource := at.root || schema["x-kubernetes-embedded-resource"] == true
 	properties, _ := schema["properties"].(map[string]any)
 	named := map[any]int{}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		property := properties[name].(map[string]any)
-		bad := at.bad || (resource && slices.Contains(reserved, name))
-		if flaw := flawOf(property, place{object: schema, name: name, resource: resource, bad: bad}); flaw != "" {
+		misplaced := at.misplaced || (resource && slices.Contains(reserved, name))
+		at := position{object: schema, name: name, resource: resource, misplaced: misplaced}
+		if flaw := flawOf(property, at); flaw != "" {
 			return flaw
 		}
 		extension, _ := property["x-kubernetes-unions"].(map[string]any)
@@ -71,14 +74,14 @@ func flawOfProperties(schema map[string]any, at place) string {
 	}
 	for _, times := range named {
 		if times > 1 {
-			return "twice"
+			return "member named twice"
 		}
 	}
 	return ""
 }
 
-// flawOfUnion judges a union at a good place.
-func flawOfUnion(schema, extension map[string]any, at place) string {
+// flawOfUnion returns what is wrong with a union that is not misplaced, or "".
+func flawOfUnion(schema, extension map[string]any, at position) string {
 	members, _ := extension["fieldMembers"].(map[string]any)
 	enums := enumsOf(schema)
 	switch {
@@ -91,7 +94,7 @@ func flawOfUnion(schema, extension map[string]any, at place) string {
 	}
 	required, _ := at.object["required"].([]any)
 	if _, empty := members[""]; !empty && schema["default"] == nil && !slices.Contains(required, any(at.name)) {
-		return "absent"
+		return "may be absent without a value for that"
 	}
 	if flaw := flawOfEnums(enums, members, schema["nullable"] == true); flaw != "" {
 		return flaw
@@ -132,7 +135,7 @@ func flawOfEnums(enums [][]any, members map[string]any, nullable bool) string {
 	return ""
 }
 
-func flawOfMember(member map[string]any, required []any, at place) string {
+func flawOfMember(member map[string]any, required []any, at position) string {
 	name, _ := member["name"].(string)
 	properties := at.object["properties"].(map[string]any)
 	property, found := properties[name].(map[string]any)
@@ -163,7 +166,7 @@ func enumsOf(schema map[string]any) [][]any {
 	return enums
 }
 
-// objectsOf returns the objects of a list, or the one that is no list.
+// objectsOf returns the objects in a list, or a single object as a list.
 func objectsOf(value any) []map[string]any {
 	var objects []map[string]any
 	switch value := value.(type) {
