@@ -9,18 +9,18 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
-// keepUnions gives newCRD the schemas of oldCRD if they only differ in unions, of which newCRD has none, and reports
-// whether it did.
+// keepUnions restores the schemas of oldCRD if newCRD has no unions at all and its schemas are otherwise the same. It
+// reports whether it did.
 func keepUnions(newCRD, oldCRD *apiextensions.CustomResourceDefinition) bool {
 	if !hasUnions(&oldCRD.Spec) || hasUnions(&newCRD.Spec) {
 		return false
 	}
 	schemas := schemasByVersion(oldCRD)
-	if !haveSchemasWithoutUnions(newCRD, schemas) {
+	if !equalExceptForUnions(newCRD, schemas) {
 		return false
 	}
-	// Without unions two versions may have the same schema, which then stands on top of them: so everything goes back
-	// to where it stood.
+	// Versions that only differ in their unions share a schema in newCRD, in spec.validation, and have their own in
+	// oldCRD. Therefore spec.validation is restored as well.
 	newCRD.Spec.Validation = oldCRD.Spec.Validation.DeepCopy()
 	perVersion := apiextensions.HasPerVersionSchema(oldCRD.Spec.Versions)
 	for i := range newCRD.Spec.Versions {
@@ -39,7 +39,7 @@ func hasUnions(spec *apiextensions.CustomResourceDefinitionSpec) bool {
 	})
 }
 
-// schemasByVersion returns the schemas of a CRD, nil for a version that has none.
+// schemasByVersion returns the schemas of a CRD by version, with nil for a version that has none.
 func schemasByVersion(crd *apiextensions.CustomResourceDefinition) map[string]*apiextensions.CustomResourceValidation {
 	schemas := make(map[string]*apiextensions.CustomResourceValidation, len(crd.Spec.Versions))
 	perVersion := apiextensions.HasPerVersionSchema(crd.Spec.Versions)
@@ -53,9 +53,9 @@ func schemasByVersion(crd *apiextensions.CustomResourceDefinition) map[string]*a
 	return schemas
 }
 
-// haveSchemasWithoutUnions reports whether a CRD has versions of the same names as oldSchemas, with the same schemas
-// except for the unions.
-func haveSchemasWithoutUnions(
+// equalExceptForUnions reports whether a CRD has the same versions as oldSchemas, with the same schemas except for
+// the unions.
+func equalExceptForUnions(
 	crd *apiextensions.CustomResourceDefinition, oldSchemas map[string]*apiextensions.CustomResourceValidation,
 ) bool {
 	schemas := schemasByVersion(crd)
@@ -79,7 +79,7 @@ func withoutUnions(schema *apiextensions.CustomResourceValidation) *apiextension
 	return schema
 }
 
-// removeUnions goes wherever a valid union can be.
+// removeUnions removes the unions in a schema. It visits every position where a union is allowed.
 func removeUnions(s *apiextensions.JSONSchemaProps) {
 	if s == nil {
 		return

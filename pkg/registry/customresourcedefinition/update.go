@@ -1,11 +1,6 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package customresourcedefinition is what the patch of the registry of CustomResourceDefinitions calls: it keeps
-// customFeatureGates and unions where a full update leaves them out (rule C9).
-//
-// A typed client that does not know these fields reads a CustomResourceDefinition without them and sends it back.
-// That is no wish to remove them, and would open every guarded field. A patch or an apply only speaks of what it names.
 package customresourcedefinition
 
 import (
@@ -20,7 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/endpoints/fieldmanager"
 )
 
-// The warnings of rule C9. They are also sent with a refusal: its errors may be about what the client did not send.
+// The warnings of rule C9. They are also sent if the update is rejected, because its errors may be about fields that
+// were kept and that the client did not send.
 const (
 	gatesKept = "spec.customFeatureGates: kept, since the update leaves it out: " +
 		"to remove it, update with customFeatureGates: {}"
@@ -28,9 +24,9 @@ const (
 		"no other part of a schema changes: to remove them, use a patch"
 )
 
-// WithUpdate returns the context for the storage to carry out an update with. In that of a full update of the main
-// resource (PUT), KeepLeftOut has an effect, and field management takes place after it: so nobody loses or gains a
-// field that is kept.
+// WithUpdate returns the context for an update in the storage. If the request is a full update (PUT) of the main
+// resource, KeepLeftOut has an effect with this context, and the kept fields are restored before field management, so
+// that their ownership does not change.
 func WithUpdate(ctx context.Context) context.Context {
 	info, found := request.RequestInfoFrom(ctx)
 	if !found || info.Verb != "update" || info.Subresource != "" {
@@ -40,8 +36,8 @@ func WithUpdate(ctx context.Context) context.Context {
 	return fieldmanager.WithParticipant(context.WithValue(ctx, fullUpdateKey{}, update), update)
 }
 
-// KeepLeftOut restores in newCRD what a full update leaves out of oldCRD (rule C9). Field management has done so
-// already, unless it was skipped; and a mutating webhook may have left out the same.
+// KeepLeftOut restores in newCRD the fields of oldCRD that a full update leaves out (rule C9). Usually they have been
+// restored before field management, but field management may be skipped, and a mutating webhook may remove them again.
 func KeepLeftOut(ctx context.Context, newCRD, oldCRD *apiextensions.CustomResourceDefinition) {
 	if update, found := ctx.Value(fullUpdateKey{}).(*fullUpdate); found {
 		update.keepLeftOut(newCRD, oldCRD)
@@ -50,10 +46,10 @@ func KeepLeftOut(ctx context.Context, newCRD, oldCRD *apiextensions.CustomResour
 
 type fullUpdateKey struct{}
 
-// fullUpdate is one request, of which there may be several attempts.
+// fullUpdate is a full update. It may be carried out several times, because the storage retries on conflicts.
 type fullUpdate struct {
 	warn func(text string)
-	// removesGates says that the request has customFeatureGates: {}.
+	// removesGates is true if the request has customFeatureGates: {}.
 	removesGates bool
 }
 
@@ -69,12 +65,13 @@ func (u *fullUpdate) BeforeUpdate(live, newObj runtime.Object) {
 // AfterUpdate implements fieldmanager.Participant.
 func (*fullUpdate) AfterUpdate(runtime.Object, error) {}
 
-// BeforeApply implements fieldmanager.Participant. An apply is no full update.
+// BeforeApply implements fieldmanager.Participant. It is not called, because server-side apply is not a full update.
 func (*fullUpdate) BeforeApply(_, configuration runtime.Object, _ string) runtime.Object {
 	return configuration
 }
 
-// keepLeftOut changes nothing when it is called again with what it made.
+// keepLeftOut restores the fields that newCRD lacks. It is idempotent, and removes customFeatureGates: {} after it has
+// noted it.
 func (u *fullUpdate) keepLeftOut(newCRD, oldCRD *apiextensions.CustomResourceDefinition) {
 	if isEmpty(newCRD.Spec.CustomFeatureGates) {
 		u.removesGates = true
@@ -89,7 +86,7 @@ func (u *fullUpdate) keepLeftOut(newCRD, oldCRD *apiextensions.CustomResourceDef
 	}
 }
 
-// isEmpty reports whether gates are given as {}, or as good as that.
+// isEmpty reports whether gates are given but have no content, as in {}.
 func isEmpty(gates *fairlead.CustomResourceDefinitionFeatureGates) bool {
 	return gates != nil && gates.Component == nil && len(gates.FeatureGates) == 0
 }

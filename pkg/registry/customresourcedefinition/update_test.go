@@ -22,7 +22,7 @@ import (
 
 const gates = `{component: c, featureGates: [{name: G, enabled: false, preRelease: alpha, fieldPaths: [.spec.git]}]}`
 
-// crdOf makes a CRD as a client writes it: versions, and customFeatureGates unless that is empty.
+// crdOf returns a CRD as the server decodes it, with versions in YAML, and customFeatureGates if not empty.
 func crdOf(t *testing.T, versions, customFeatureGates string) *apiextensions.CustomResourceDefinition {
 	t.Helper()
 	text := `spec: {group: example.com, versions: ` + versions
@@ -51,7 +51,7 @@ func (w *warnings) AddWarning(_, text string) {
 	w.texts = append(w.texts, text)
 }
 
-// requestOf returns the context of a request, as the storage gets it, and its warnings.
+// requestOf returns the context with which the storage handles a request, and the recorder of its warnings.
 func requestOf(t *testing.T, verb, subresource string) (context.Context, *warnings) {
 	t.Helper()
 	recorder := &warnings{}
@@ -60,11 +60,12 @@ func requestOf(t *testing.T, verb, subresource string) (context.Context, *warnin
 	return WithUpdate(request.WithRequestInfo(ctx, info)), recorder
 }
 
-// versionsOf makes a list of one version, v1, whose discriminator is as given.
+// versionsOf returns a list with one version, v1, with the given discriminator.
 func versionsOf(discriminator string) string {
 	return `[` + version("v1", discriminator) + `]`
 }
 
+// version returns a version with the given discriminator.
 func version(name, discriminator string) string {
 	return `{name: ` + name + `, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {
 type: object, required: [type], properties: {type: {` + discriminator + `}, git: {type: object}}}}}}}`
@@ -75,6 +76,26 @@ const (
 	union = plain + `, x-kubernetes-unions: {fieldMembers: {Git: {name: git}}}`
 )
 
+// testKeepLeftOut checks that KeepLeftOut turns newCRD into want, is idempotent, and does not modify oldCRD. It returns
+// the warnings.
+func testKeepLeftOut(
+	t *testing.T, verb, subresource string, oldCRD, newCRD, want *apiextensions.CustomResourceDefinition,
+) *warnings {
+	t.Helper()
+	ctx, recorder := requestOf(t, verb, subresource)
+	persisted := oldCRD.DeepCopy()
+	for range 2 { // as for field management and in the strategy
+		KeepLeftOut(ctx, newCRD, oldCRD)
+	}
+	if diff := cmp.Diff(want, newCRD); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(persisted, oldCRD); diff != "" {
+		t.Errorf("R4: the persisted object changed (-want +got):\n%s", diff)
+	}
+	return recorder
+}
+
 func TestC9AFullUpdateKeepsTheGatesThatItLeavesOut(t *testing.T) {
 	for _, tc := range []struct {
 		claim           string
@@ -84,38 +105,28 @@ func TestC9AFullUpdateKeepsTheGatesThatItLeavesOut(t *testing.T) {
 		want            string
 		wantKeptWarning bool
 	}{
-		{claim: "C9: a full update that leaves them out keeps them", old: gates, want: gates, wantKeptWarning: true},
-		{claim: "C9: so does one that has null", old: gates, gates: `null`, want: gates, wantKeptWarning: true},
-		{claim: "C9: so does one of gates without an effect", old: `{component: c}`, want: `{component: c}`, wantKeptWarning: true},
-		{claim: "C9: {} removes them", old: gates, gates: `{}`},
-		{claim: "C9: so does an empty list", old: gates, gates: `{featureGates: []}`},
-		{claim: "C9: {} where there are none stays away", gates: `{}`},
+		{claim: "C9: a full update that leaves out gates keeps them", old: gates, want: gates, wantKeptWarning: true},
+		{claim: "C9: a full update with null keeps gates", old: gates, gates: `null`, want: gates, wantKeptWarning: true},
+		{claim: "C9: a full update that leaves out a component keeps it", old: `{component: c}`, want: `{component: c}`, wantKeptWarning: true},
+		{claim: "C9: {} removes gates", old: gates, gates: `{}`},
+		{claim: "C9: an empty list removes gates", old: gates, gates: `{featureGates: []}`},
+		{claim: "C9: {} is not persisted", gates: `{}`},
 		{claim: "C9: a component alone removes the gates", old: gates, gates: `{component: c}`, want: `{component: c}`},
-		{claim: "C9: other gates replace them", old: gates, gates: `{featureGates: [{name: H, enabled: true}]}`, want: `{featureGates: [{name: H, enabled: true}]}`},
+		{claim: "C9: other gates replace the persisted ones", old: gates, gates: `{featureGates: [{name: H, enabled: true}]}`, want: `{featureGates: [{name: H, enabled: true}]}`},
 		{claim: "C9: the same gates stay without a warning", old: gates, gates: gates, want: gates},
-		{claim: "C9: gates that are new are set", gates: gates, want: gates},
-		{claim: "C9: none stay none"},
-		{claim: "C9: a patch that removes them removes them", verb: "patch", old: gates},
+		{claim: "C9: a full update may add gates", gates: gates, want: gates},
+		{claim: "C9: a CRD without gates gets none"},
+		{claim: "C9: a patch may remove gates", verb: "patch", old: gates},
 		{claim: "C9: a patch may set {}", verb: "patch", old: gates, gates: `{}`, want: `{}`},
-		{claim: "C9: a status update is none of our business", subresource: "status", old: gates},
+		{claim: "C9: a status update keeps nothing", subresource: "status", old: gates},
 		{claim: "C9: a create keeps nothing", verb: "create", old: gates},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
 			if tc.verb == "" {
 				tc.verb = "update"
 			}
-			ctx, recorder := requestOf(t, tc.verb, tc.subresource)
-			oldCRD, newCRD := crdOf(t, versionsOf(plain), tc.old), crdOf(t, versionsOf(plain), tc.gates)
-			persisted := oldCRD.DeepCopy()
-			for range 2 { // in field management and in the strategy
-				KeepLeftOut(ctx, newCRD, oldCRD)
-			}
-			if diff := cmp.Diff(crdOf(t, versionsOf(plain), tc.want), newCRD); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(persisted, oldCRD); diff != "" {
-				t.Errorf("R4: the persisted object changed (-want +got):\n%s", diff)
-			}
+			crd := func(gates string) *apiextensions.CustomResourceDefinition { return crdOf(t, versionsOf(plain), gates) }
+			recorder := testKeepLeftOut(t, tc.verb, tc.subresource, crd(tc.old), crd(tc.gates), crd(tc.want))
 			if got := len(recorder.texts) == 1 && recorder.texts[0] == gatesKept; got != tc.wantKeptWarning {
 				t.Errorf("warnings: %q", recorder.texts)
 			}
@@ -123,8 +134,8 @@ func TestC9AFullUpdateKeepsTheGatesThatItLeavesOut(t *testing.T) {
 	}
 }
 
-// TestC9WhatIsKeptIsNotShared (rule R4): what happens to the new object later leaves the persisted one alone.
-func TestC9WhatIsKeptIsNotShared(t *testing.T) {
+// TestC9KeptFieldsAreCopies checks that later changes of the new object do not modify the persisted object (rule R4).
+func TestC9KeptFieldsAreCopies(t *testing.T) {
 	ctx, _ := requestOf(t, "update", "")
 	oldCRD, newCRD := crdOf(t, versionsOf(union), gates), crdOf(t, versionsOf(plain), "")
 	persisted := oldCRD.DeepCopy()
@@ -136,15 +147,15 @@ func TestC9WhatIsKeptIsNotShared(t *testing.T) {
 	}
 }
 
-// fieldManager notes the object that field management sees.
-type fieldManager struct{ saw runtime.Object }
+// fieldManager records the object that field management gets.
+type fieldManager struct{ got runtime.Object }
 
 func (*fieldManager) Apply(_, configuration runtime.Object, _ string, _ bool) (runtime.Object, error) {
 	return configuration, nil
 }
 
 func (m *fieldManager) Update(_, newObj runtime.Object, _ string) (runtime.Object, error) {
-	m.saw = newObj.DeepCopyObject()
+	m.got = newObj.DeepCopyObject()
 	return newObj, nil
 }
 
@@ -153,12 +164,13 @@ func (m *fieldManager) UpdateNoErrors(live, newObj runtime.Object, manager strin
 	return newObj
 }
 
-// TestC9FieldManagementSeesWhatIsKept (rules C9, C2): then it leaves the owners of that as they are.
-func TestC9FieldManagementSeesWhatIsKept(t *testing.T) {
+// TestC9FieldManagementGetsKeptFields checks the object for which field management computes owners, so that the owners
+// of kept fields do not change (rules C9, C2).
+func TestC9FieldManagementGetsKeptFields(t *testing.T) {
 	for _, tc := range []struct{ claim, verb, gates, versions, wantGates, wantVersions string }{
-		{"C9: what is left out is there", "update", "", versionsOf(plain), gates, versionsOf(union)},
-		{"C9: what is removed is not", "update", `{}`, versionsOf(union), "", versionsOf(union)},
-		{"C9: a patch says what it removes", "patch", "", versionsOf(plain), "", versionsOf(plain)},
+		{"C9: field management gets fields that a full update leaves out", "update", "", versionsOf(plain), gates, versionsOf(union)},
+		{"C9: field management does not get gates that {} removes", "update", `{}`, versionsOf(union), "", versionsOf(union)},
+		{"C9: field management does not get fields that a patch removes", "patch", "", versionsOf(plain), "", versionsOf(plain)},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
 			ctx, _ := requestOf(t, tc.verb, "")
@@ -166,7 +178,7 @@ func TestC9FieldManagementSeesWhatIsKept(t *testing.T) {
 			live, newCRD := crdOf(t, versionsOf(union), gates), crdOf(t, tc.versions, tc.gates)
 			got := fieldmanager.UpdateNoErrors(ctx, manager, live, newCRD, "client")
 			want := crdOf(t, tc.wantVersions, tc.wantGates)
-			if diff := cmp.Diff(runtime.Object(want), manager.saw); diff != "" {
+			if diff := cmp.Diff(runtime.Object(want), manager.got); diff != "" {
 				t.Errorf("field management (-want +got):\n%s", diff)
 			}
 			KeepLeftOut(ctx, got.(*apiextensions.CustomResourceDefinition), live)
@@ -177,20 +189,20 @@ func TestC9FieldManagementSeesWhatIsKept(t *testing.T) {
 	}
 }
 
-// TestC9WithoutARequest (rule R1): the storage may be called without one.
-func TestC9WithoutARequest(t *testing.T) {
+// TestC9UnusualCalls checks a call without a request, and one with objects of another type (rule R1).
+func TestC9UnusualCalls(t *testing.T) {
 	ctx := WithUpdate(t.Context())
 	oldCRD, newCRD := crdOf(t, versionsOf(union), gates), crdOf(t, versionsOf(plain), "")
 	KeepLeftOut(ctx, newCRD, oldCRD)
 	if newCRD.Spec.CustomFeatureGates != nil {
-		t.Error("what is no full update keeps customFeatureGates")
+		t.Error("KeepLeftOut has an effect without a request")
 	}
 
 	put, _ := requestOf(t, "update", "")
 	m := &fieldManager{}
 	fieldmanager.UpdateNoErrors(put, m, &apiextensions.CustomResourceDefinitionList{}, &apiextensions.CustomResourceDefinitionList{}, "client")
-	if m.saw == nil {
-		t.Error("objects of another type stop field management")
+	if m.got == nil {
+		t.Error("field management is skipped for objects of another type")
 	}
 }
 
