@@ -150,13 +150,6 @@ func logReplay(t *testing.T, file string) {
 	}
 }
 
-// isUpstream reports whether the finding is upstream's behaviour: the same rule is broken if the CRD has no gates and
-// unions.
-func isUpstream(t testing.TB, f finding) bool {
-	_, err := replay(t, sequence{f.withoutFeatures(), f.Steps})
-	return err != nil && finding{err: err}.rule() == f.rule()
-}
-
 // replay executes the steps of a sequence and returns an error if a rule is broken. The run is nil if the server refuses
 // the CRD, which breaks no rule.
 func replay(t testing.TB, s sequence) (*run, error) {

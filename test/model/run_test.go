@@ -27,6 +27,8 @@ type run struct {
 	object map[string]any
 	// applies are the last successful applies, by manager and subresource.
 	applies map[string]step
+	// executed counts the steps.
+	executed int
 	// last is the answer to the last request of a step. Repetitions of the request do not count.
 	last answer
 }
@@ -34,14 +36,18 @@ type run struct {
 func newName() string { return fmt.Sprintf("o%d", objects.Add(1)) }
 
 func newRun(s *server, r *resource) *run {
-	m := &run{
-		resource: r, server: s, name: newName(), states: states{}, applies: map[string]step{},
-	}
+	m := &run{name: newName(), applies: map[string]step{}}
+	m.serveOn(s, r)
+	return m
+}
+
+// serveOn continues the run on another server, with another CRD whose gates are all enabled.
+func (m *run) serveOn(s *server, r *resource) {
+	m.server, m.resource, m.states = s, r, states{}
 	for gate := range r.paths {
 		m.states[gate] = true
 	}
 	m.server.serve(m.with(m.states))
-	return m
 }
 
 // do executes a step and returns an error if the server broke a rule. The error starts with the rule's id.
@@ -51,6 +57,7 @@ func (m *run) do(s step) (err error) {
 			err = fmt.Errorf("R1: panic: %v", problem)
 		}
 	}()
+	m.executed++
 	switch s.Do {
 	case doFlip:
 		return m.flip(s.Gates)

@@ -20,11 +20,16 @@ func shrink(t *testing.T, f finding) finding {
 	}
 }
 
-// firstBreaking returns the first sequence that breaks the rule, with the error. The error is nil if there is none.
+// firstBreaking returns the first sequence that breaks the rule, up to the step that does, with the error. The error is
+// nil if there is none.
 func firstBreaking(t *testing.T, all []sequence, rule string) (sequence, error) {
 	for _, s := range all {
-		_, err := replay(t, s)
-		if f := (finding{sequence: s, err: err}); err != nil && f.rule() == rule && !isUpstream(t, f) {
+		m, err := replay(t, s)
+		if !breaks(err, rule) {
+			continue
+		}
+		s.Steps = s.Steps[:m.executed]
+		if !isUpstream(t, finding{sequence: s, err: err}) {
 			return s, err
 		}
 	}
