@@ -44,8 +44,8 @@
 // Unions are normalized by the request handlers, which any resource can ask for it (package unions below
 // pkg/endpoints), and in the version of the request (rule U4). Gates are evaluated on the storage version, between
 // mutating admission and the strategy, not in the strategy itself, since only there an evaluation can fail: it may
-// need a conversion (rule G1). Gates come last, and have the last word: they may restore all around a union, but never
-// a member that it does not select (rule U9). What a gate restored is not reported as cleared.
+// need a conversion (rule G1). Gates come last: they may restore an object with a union in it, but never a member that
+// the discriminator does not select (rule U9). What a gate restored is not reported as cleared.
 //
 // What a CRD needs is compiled once, into a Plan, when the handler of the CRD is built; a change of the CRD's spec
 // builds a new handler (rules R3, G11). Plans refer to the CRD. Feature gates of the server are read here, at the edge,

@@ -46,8 +46,8 @@ type CRDLister interface {
 	List(selector labels.Selector) ([]*apiextensionsv1.CustomResourceDefinition, error)
 }
 
-// ServeMetrics serves the metrics of the CRDs that lister lists (rule V1). What belongs to a CRD is gone with it. There
-// is one lister in a process; the last one counts.
+// ServeMetrics serves the metrics of the CRDs that lister lists (rule V1). The metrics of a CRD end with the CRD. A
+// process has one lister: the last one that was given.
 func ServeMetrics(lister CRDLister) {
 	collector.setLister(lister)
 	registerOnce.Do(func() { legacyregistry.CustomMustRegister(collector) })
@@ -71,11 +71,11 @@ type gatedWrite struct {
 	action fieldgate.Action
 }
 
-// crdCollector makes metrics when it is asked for them, from the CRDs that exist then: no series needs to be removed.
+// crdCollector makes metrics when they are collected, for the CRDs that exist then: no series needs to be removed.
 type crdCollector struct {
 	metrics.BaseStableCollector
 
-	mu     sync.Mutex
+	mu     sync.Mutex // protects the fields below; writes of custom resources wait for it, so it is held for short
 	lister CRDLister
 	counts map[types.UID]*counts
 }
@@ -126,7 +126,7 @@ func (c *crdCollector) countFailures(crd types.UID, failures []union.Failure) {
 	}
 }
 
-// of returns the counts of a CRD, to be used with the lock held. A CRD that is made anew has another UID.
+// of returns the counts of a CRD. The caller must hold the lock. A CRD that is deleted and created again has another UID.
 func (c *crdCollector) of(crd types.UID) *counts {
 	of := c.counts[crd]
 	if of == nil {
@@ -149,28 +149,42 @@ func (c *crdCollector) CollectWithStability(ch chan<- metrics.Metric) {
 	if !hasFeatures() {
 		return
 	}
-	hasGates := utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	crds, err := c.lister.List(labels.Everything())
+	lister, snapshot := c.snapshot()
+	crds, err := lister.List(labels.Everything())
 	if err != nil {
-		return // upstream's lister reads memory; without it there is nothing to say
+		return // upstream's lister reads memory and never fails
 	}
-	exists := map[types.UID]bool{}
+	hasGates := utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning)
 	for _, crd := range crds {
-		exists[crd.UID] = true
 		if hasGates {
 			collectGates(ch, crd)
 		}
-		if of := c.counts[crd.UID]; of != nil {
+		if of, found := snapshot[crd.UID]; found {
 			collectWrites(ch, crd, of.writes)
 			collectUnions(ch, crd, of)
+			delete(snapshot, crd.UID)
 		}
 	}
-	for uid := range c.counts {
-		if !exists[uid] {
-			delete(c.counts, uid)
-		}
+	c.remove(snapshot) // these CRDs were listed when something was counted, and are not any more
+}
+
+// snapshot returns the lister and a copy of the counts, which must be taken before the CRDs are listed.
+func (c *crdCollector) snapshot() (CRDLister, map[types.UID]counts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	snapshot := make(map[types.UID]counts, len(c.counts))
+	for uid, of := range c.counts {
+		snapshot[uid] = counts{writes: maps.Clone(of.writes), normalizations: of.normalizations, failures: maps.Clone(of.failures)}
+	}
+	return c.lister, snapshot
+}
+
+// remove removes the counts of CRDs that are gone.
+func (c *crdCollector) remove(gone map[types.UID]counts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for uid := range gone {
+		delete(c.counts, uid)
 	}
 }
 
@@ -212,7 +226,7 @@ func collectWrites(ch chan<- metrics.Metric, crd *apiextensionsv1.CustomResource
 	}
 }
 
-func collectUnions(ch chan<- metrics.Metric, crd *apiextensionsv1.CustomResourceDefinition, of *counts) {
+func collectUnions(ch chan<- metrics.Metric, crd *apiextensionsv1.CustomResourceDefinition, of counts) {
 	if of.normalizations > 0 {
 		ch <- metrics.NewLazyConstMetric(normalizationsDesc, metrics.CounterValue, float64(of.normalizations),
 			crd.Spec.Group, crd.Spec.Names.Plural)
