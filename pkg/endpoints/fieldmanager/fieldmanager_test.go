@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// log is what happened in a request, in order.
+// log has the calls in a request, in order.
 type log []string
 
 func (l *log) add(format string, args ...any) { *l = append(*l, fmt.Sprintf(format, args...)) }
@@ -32,7 +32,7 @@ func nameOf(obj runtime.Object) any {
 	return nil
 }
 
-// fakeManager has a conflict with some configurations, and fails for others.
+// fakeManager returns a conflict for some configurations, and an error for others.
 type fakeManager struct {
 	log       *log
 	conflicts map[any]bool
@@ -67,12 +67,12 @@ func (m fakeManager) UpdateNoErrors(live, newObj runtime.Object, manager string)
 	return newObj
 }
 
-// fakeParticipant applies another configuration than the one that was sent.
+// fakeParticipant applies another configuration than the one in the request.
 type fakeParticipant struct{ log *log }
 
 func (p fakeParticipant) BeforeApply(live, configuration runtime.Object, manager string) runtime.Object {
 	p.log.add("before apply of %v to %v as %s", nameOf(configuration), nameOf(live), manager)
-	return object("settled")
+	return object("modified")
 }
 
 func (p fakeParticipant) BeforeUpdate(live, newObj runtime.Object) {
@@ -83,7 +83,7 @@ func (p fakeParticipant) AfterUpdate(newObj runtime.Object, err error) {
 	p.log.add("after update: %v, %v", nameOf(newObj), err)
 }
 
-// fakeErrorResolver has a second object, or none.
+// fakeErrorResolver returns another object after an error, or nil.
 type fakeErrorResolver struct {
 	fakeParticipant
 	again runtime.Object
@@ -94,7 +94,7 @@ func (r fakeErrorResolver) AfterUpdateError(live, newObj runtime.Object) runtime
 	return r.again
 }
 
-// fakeResolver has a second configuration, or none.
+// fakeResolver returns another configuration after a conflict, or nil.
 type fakeResolver struct {
 	fakeParticipant
 	again runtime.Object
@@ -108,7 +108,7 @@ func (r fakeResolver) AfterConflict(live, configuration runtime.Object, forced f
 
 const beforeApply = "before apply of sent to live as alice"
 
-// applies are the cases of TestG4ApplyAsksTheParticipant.
+// applies are the cases of TestG4ApplyCallsTheParticipant.
 var applies = []struct {
 	name         string
 	participant  func(*log) Participant
@@ -120,66 +120,66 @@ var applies = []struct {
 	wantConflict bool
 }{
 	{
-		name:       "R2: without a participant the field manager has what was sent",
+		name:       "R2: without a participant the configuration in the request is applied",
 		want:       log{"apply sent to live as alice, force false"},
 		wantObject: "applied sent",
 	},
 	{
-		name:        "G4: what the participant makes of the configuration is applied",
+		name:        "G4: the participant's configuration is applied",
 		participant: func(l *log) Participant { return fakeParticipant{l} },
-		want:        log{beforeApply, "apply settled to live as alice, force false"},
-		wantObject:  "applied settled",
+		want:        log{beforeApply, "apply modified to live as alice, force false"},
+		wantObject:  "applied modified",
 	},
 	{
-		name:        "G7.3: a conflict stands where the participant cannot resolve it",
+		name:        "G7.3: a conflict is returned if the participant is not a ConflictResolver",
 		participant: func(l *log) Participant { return fakeParticipant{l} },
-		conflicts:   []any{"settled"}, wantConflict: true,
-		want: log{beforeApply, "apply settled to live as alice, force false"},
+		conflicts:   []any{"modified"}, wantConflict: true,
+		want: log{beforeApply, "apply modified to live as alice, force false"},
 	},
 	{
-		name:        "G7.3: a resolved conflict is applied again, without force",
+		name:        "G7.3: a resolver's configuration is applied without force",
 		participant: func(l *log) Participant { return fakeResolver{fakeParticipant{l}, object("again")} },
-		conflicts:   []any{"settled"},
+		conflicts:   []any{"modified"},
 		want: log{
-			beforeApply, "apply settled to live as alice, force false", "apply settled to live as alice, force true",
-			"after conflict of sent with live: forced applied settled, <nil>", "apply again to live as alice, force false",
+			beforeApply, "apply modified to live as alice, force false", "apply modified to live as alice, force true",
+			"after conflict of sent with live: forced applied modified, <nil>", "apply again to live as alice, force false",
 		},
 		wantObject: "applied again",
 	},
 	{
-		name:        "G7.3: the conflict that remains is the client's",
+		name:        "G7.3: a conflict of the resolver's configuration is returned",
 		participant: func(l *log) Participant { return fakeResolver{fakeParticipant{l}, object("again")} },
-		conflicts:   []any{"settled", "again"}, wantConflict: true,
+		conflicts:   []any{"modified", "again"}, wantConflict: true,
 		want: log{
-			beforeApply, "apply settled to live as alice, force false", "apply settled to live as alice, force true",
-			"after conflict of sent with live: forced applied settled, <nil>", "apply again to live as alice, force false",
+			beforeApply, "apply modified to live as alice, force false", "apply modified to live as alice, force true",
+			"after conflict of sent with live: forced applied modified, <nil>", "apply again to live as alice, force false",
 		},
 	},
 	{
-		name:        "G7.3: a participant may let the conflict stand",
+		name:        "G7.3: a conflict is returned if the resolver returns nil",
 		participant: func(l *log) Participant { return fakeResolver{fakeParticipant: fakeParticipant{l}} },
-		conflicts:   []any{"settled"}, wantConflict: true,
+		conflicts:   []any{"modified"}, wantConflict: true,
 		want: log{
-			beforeApply, "apply settled to live as alice, force false", "apply settled to live as alice, force true",
-			"after conflict of sent with live: forced applied settled, <nil>",
+			beforeApply, "apply modified to live as alice, force false", "apply modified to live as alice, force true",
+			"after conflict of sent with live: forced applied modified, <nil>",
 		},
 	},
 	{
-		name:        "an apply that is forced has no conflict to resolve",
+		name:        "a forced apply does not call the resolver",
 		participant: func(l *log) Participant { return fakeResolver{fakeParticipant{l}, object("again")} },
-		conflicts:   []any{"settled"}, force: true,
-		want:       log{beforeApply, "apply settled to live as alice, force true"},
-		wantObject: "applied settled",
+		conflicts:   []any{"modified"}, force: true,
+		want:       log{beforeApply, "apply modified to live as alice, force true"},
+		wantObject: "applied modified",
 	},
 	{
-		name:        "another error is no conflict",
+		name:        "an error other than a conflict does not call the resolver",
 		participant: func(l *log) Participant { return fakeResolver{fakeParticipant{l}, object("again")} },
-		fails:       []any{"settled"},
-		want:        log{beforeApply, "apply settled to live as alice, force false"},
+		fails:       []any{"modified"},
+		want:        log{beforeApply, "apply modified to live as alice, force false"},
 	},
 }
 
-func TestG4ApplyAsksTheParticipant(t *testing.T) {
+func TestG4ApplyCallsTheParticipant(t *testing.T) {
 	for _, tc := range applies {
 		t.Run(tc.name, func(t *testing.T) {
 			var got log
@@ -193,7 +193,7 @@ func TestG4ApplyAsksTheParticipant(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if nameOf(obj) != tc.wantObject || (err == nil) != (tc.wantObject != nil) || apierrors.IsConflict(err) != tc.wantConflict {
-				t.Errorf("got %v and error %v, want %v", nameOf(obj), err, tc.wantObject)
+				t.Errorf("got %v and error %v, want %v and conflict %v", nameOf(obj), err, tc.wantObject, tc.wantConflict)
 			}
 		})
 	}
@@ -207,20 +207,20 @@ func setOf(names []any) map[any]bool {
 	return set
 }
 
-func TestG7UpdateNoErrorsTellsTheParticipant(t *testing.T) {
+func TestG7UpdateNoErrorsCallsTheParticipant(t *testing.T) {
 	for name, tc := range map[string]struct {
 		with func(context.Context, *log) context.Context
 		want log
 	}{
-		"R2: without a participant": {
+		"R2: without a participant only the field manager is called": {
 			func(ctx context.Context, _ *log) context.Context { return ctx },
 			log{"update live to new as alice"},
 		},
-		"G7: the participant sees what the client sent, then what field management made of it": {
+		"G7: the participant is called before and after the field manager": {
 			func(ctx context.Context, l *log) context.Context { return WithParticipant(ctx, fakeParticipant{l}) },
 			log{"before update of live to new", "update live to new as alice", "after update: updated, <nil>"},
 		},
-		"G7: of two participants the one of the inner context counts": {
+		"G7: the participant of the inner context replaces that of the outer one": {
 			func(ctx context.Context, l *log) context.Context {
 				return WithParticipant(WithParticipant(ctx, fakeParticipant{&log{}}), fakeParticipant{l})
 			},
@@ -240,8 +240,9 @@ func TestG7UpdateNoErrorsTellsTheParticipant(t *testing.T) {
 	}
 }
 
-// TestG7AFailedUpdateMayBeSettled is about an object that field management cannot type (rules G7, R1).
-func TestG7AFailedUpdateMayBeSettled(t *testing.T) {
+// TestG7AFailedUpdateMayBeResolved tests updates that the field manager rejects, for instance because a value has the
+// wrong type (rules G7, R1).
+func TestG7AFailedUpdateMayBeResolved(t *testing.T) {
 	const before, update, failed = "before update of live to new", "update live to new as alice", "after update: new, refused"
 	for name, tc := range map[string]struct {
 		participant func(*log) Participant
@@ -249,21 +250,21 @@ func TestG7AFailedUpdateMayBeSettled(t *testing.T) {
 		want        log
 		wantManager string
 	}{
-		"the object has the owners of what the participant makes of it": {
+		"G7: the managedFields of the participant's object are used": {
 			participant: func(l *log) Participant { return fakeErrorResolver{fakeParticipant{l}, object("again")} },
 			want:        log{before, update, "after the error of new over live", "update live to again as alice", "after update: new, <nil>"},
 			wantManager: "of again",
 		},
-		"the participant knows no better": {
+		"G7: the error is left to the field manager if the participant returns nil": {
 			participant: func(l *log) Participant { return fakeErrorResolver{fakeParticipant: fakeParticipant{l}} },
 			want:        log{before, update, "after the error of new over live", update, failed},
 		},
-		"what the participant makes of it fails, too": {
+		"R1: the error is left to the field manager if the participant's object is rejected, too": {
 			participant: func(l *log) Participant { return fakeErrorResolver{fakeParticipant{l}, object("again")} },
 			fails:       []any{"again"},
 			want:        log{before, update, "after the error of new over live", "update live to again as alice", update, failed},
 		},
-		"the participant resolves no errors": {
+		"R1: the error is left to the field manager if the participant is not an ErrorResolver": {
 			participant: func(l *log) Participant { return fakeParticipant{l} },
 			want:        log{before, update, update, failed},
 		},
@@ -280,14 +281,14 @@ func TestG7AFailedUpdateMayBeSettled(t *testing.T) {
 				manager = entries[0].Manager
 			}
 			if nameOf(obj) != "new" || manager != tc.wantManager {
-				t.Errorf("got %v with the owners %q, want those %q", nameOf(obj), manager, tc.wantManager)
+				t.Errorf("got %v with manager %q, want new with manager %q", nameOf(obj), manager, tc.wantManager)
 			}
 		})
 	}
 }
 
-// TestG4ARetryAsksTheParticipantAgain: the storage may call Apply several times with the same context.
-func TestG4ARetryAsksTheParticipantAgain(t *testing.T) {
+// TestG4ARetryCallsTheParticipantAgain calls Apply twice with the same context, as a retry of the storage does.
+func TestG4ARetryCallsTheParticipantAgain(t *testing.T) {
 	var got log
 	ctx := WithParticipant(t.Context(), fakeParticipant{&got})
 	for range 2 {

@@ -1,7 +1,8 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unions is how the request handlers of k8s.io/apiserver ask a resource to normalize its unions.
+// Package unions defines how the patched request handlers of k8s.io/apiserver normalize the unions of a resource. Start
+// with Normalizer. The normalization itself is in pkg/registry/customresource/union.
 package unions
 
 import (
@@ -10,18 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Normalizer is a storage whose objects may hold unions. The handlers look for it as they look for the optional
-// interfaces of package rest; any resource can provide it (rules U4, U12).
+// Normalizer is an optional interface of a storage whose objects may have unions, like the optional interfaces of
+// package rest. The storage of any resource can implement it (rules U4, U12).
 type Normalizer interface {
-	// UnionNormalizer returns what is to be called on update and on every kind of patch, after mutating admission, with
-	// the object that the request would persist and the persisted one. It clears the members that a changed
-	// discriminator does not select any more, modifies nothing of the persisted object, and is called again where the
-	// storage retries. An object that is being created has a persisted one without UID. It is nil where the
-	// resource has no unions.
+	// UnionNormalizer returns a function that clears the members that a changed discriminator does not select, or nil
+	// if the resource has no unions. The handlers call the function on update and on every kind of patch, after
+	// mutating admission. If the storage retries the request, they call it again.
+	//
+	// obj is the object that the request would persist, and old is the persisted object, which must not be modified. If
+	// the request creates the object, old has no UID.
 	UnionNormalizer() func(ctx context.Context, obj, old runtime.Object) (runtime.Object, error)
 }
 
-// NormalizerOf returns the UnionNormalizer of a storage, nil if there is none.
+// NormalizerOf returns the UnionNormalizer of a storage, or nil if there is none.
 func NormalizerOf(storage any) func(ctx context.Context, obj, old runtime.Object) (runtime.Object, error) {
 	if n, ok := storage.(Normalizer); ok {
 		return n.UnionNormalizer()
