@@ -1,9 +1,9 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package features declares fairlead's feature gates of the server (rule F1). Importing it registers them with
-// the feature gate that all components of Kubernetes share, so that --feature-gates, --help, --emulated-version and
-// the metric kubernetes_feature_enabled know them like any other.
+// Package features declares the feature gates that fairlead adds to the server (rule F1). Importing it registers them
+// with the default feature gate of Kubernetes, so that --feature-gates, --help, --emulated-version and the metric
+// kubernetes_feature_enabled include them.
 package features
 
 import (
@@ -14,38 +14,39 @@ import (
 )
 
 const (
-	// APIUnions lets custom resources declare unions: a discriminator and its members, validated together, and
-	// normalized when a client changes the discriminator.
+	// APIUnions enables validation and normalization of the unions that a CustomResourceDefinition declares with
+	// x-kubernetes-unions: a discriminator and its members.
 	//
 	// owner: @fairlead-dev
 	// kep: https://kep.k8s.io/1027
 	APIUnions featuregate.Feature = "APIUnions"
 
-	// APIUnionsRatcheting forgives on update the errors of a union that the update does not touch. It needs
+	// APIUnionsRatcheting ignores the errors of a union in an update that does not change the union. It requires
 	// APIUnions.
 	//
 	// owner: @fairlead-dev
 	// kep: https://kep.k8s.io/1027
 	APIUnionsRatcheting featuregate.Feature = "APIUnionsRatcheting"
 
-	// CRDFieldLevelVersioning lets a CustomResourceDefinition carry feature gates for fields of its custom
-	// resources.
+	// CRDFieldLevelVersioning enables spec.customFeatureGates of CustomResourceDefinitions: feature gates for fields of
+	// custom resources.
 	//
 	// owner: @fairlead-dev
 	// kep: https://kep.k8s.io/2608
 	CRDFieldLevelVersioning featuregate.Feature = "CRDFieldLevelVersioning"
 )
 
-// defaultOn is "true" in test binaries alone: hack/test-upstream.sh sets it with the linker, to run upstream's tests
-// with our gates on. A default, unlike a setting, gives way where a test emulates an older version.
+// defaultOn is only "true" in test binaries of hack/test-upstream.sh, which sets it with the linker to run upstream's
+// tests with these gates enabled. Changing the default instead of setting the gates has no effect in tests that emulate
+// an older version, which does not have the gates.
 var defaultOn string
 
 func init() {
 	runtime.Must(Add(utilfeature.DefaultMutableFeatureGate))
 }
 
-// Add registers fairlead's feature gates and their dependencies with a feature gate. It fails where one of the
-// names is taken by another specification.
+// Add registers fairlead's feature gates and their dependencies with a feature gate. It returns an error if one of the
+// names is already registered with another specification.
 func Add(gate featuregate.MutableVersionedFeatureGate) error {
 	if err := gate.AddVersioned(specs); err != nil {
 		return err
@@ -53,15 +54,15 @@ func Add(gate featuregate.MutableVersionedFeatureGate) error {
 	return gate.AddDependencies(dependencies)
 }
 
-// specs are alphabetical.
+// specs is sorted alphabetically.
 var specs = map[featuregate.Feature]featuregate.VersionedSpecs{
 	APIUnions:               alphaSpecs(),
 	APIUnionsRatcheting:     alphaSpecs(),
 	CRDFieldLevelVersioning: alphaSpecs(),
 }
 
-// alphaSpecs begin with the oldest Kubernetes line that fairlead supports, since a gate must be known wherever the
-// server emulates that line.
+// alphaSpecs starts with the oldest Kubernetes line that fairlead supports, so that a server that emulates that line
+// has the gates.
 func alphaSpecs() featuregate.VersionedSpecs {
 	return featuregate.VersionedSpecs{
 		{Version: version.MustParse("1.37"), Default: defaultOn == "true", PreRelease: featuregate.Alpha},

@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
+// gateAt returns a feature gate with fairlead's features that emulates a version.
 func gateAt(t *testing.T, emulated string) featuregate.MutableVersionedFeatureGate {
 	t.Helper()
 	gate := featuregate.NewVersionedFeatureGate(version.MustParse("1.37"))
@@ -22,12 +23,12 @@ func gateAt(t *testing.T, emulated string) featuregate.MutableVersionedFeatureGa
 	return gate
 }
 
-func TestF1GatesAreAlphaAndOff(t *testing.T) {
+func TestF1GatesAreAlphaAndDisabled(t *testing.T) {
 	gate := gateAt(t, "1.37")
 	all := gate.GetAll()
 	for _, feature := range []featuregate.Feature{APIUnions, APIUnionsRatcheting, CRDFieldLevelVersioning} {
 		if gate.Enabled(feature) {
-			t.Errorf("%s is on by default", feature)
+			t.Errorf("%s is enabled by default", feature)
 		}
 		if got := all[feature].PreRelease; got != featuregate.Alpha {
 			t.Errorf("%s is %q, want alpha", feature, got)
@@ -35,13 +36,13 @@ func TestF1GatesAreAlphaAndOff(t *testing.T) {
 	}
 }
 
-func TestF1GatesCanBeSwitchedOn(t *testing.T) {
+func TestF1GatesCanBeEnabled(t *testing.T) {
 	gate := gateAt(t, "1.37")
 	if err := gate.Set("APIUnions=true,APIUnionsRatcheting=true,CRDFieldLevelVersioning=true"); err != nil {
 		t.Fatal(err)
 	}
 	if !gate.Enabled(APIUnions) || !gate.Enabled(APIUnionsRatcheting) || !gate.Enabled(CRDFieldLevelVersioning) {
-		t.Error("a gate that was set is off")
+		t.Error("a gate that was set is disabled")
 	}
 }
 
@@ -52,7 +53,7 @@ func TestF1GatesAreUnknownToAnOlderEmulatedVersion(t *testing.T) {
 	}
 }
 
-func TestU7RatchetingNeedsUnions(t *testing.T) {
+func TestU7RatchetingRequiresUnions(t *testing.T) {
 	gate := gateAt(t, "1.37")
 	if err := gate.Set("APIUnionsRatcheting=true"); err == nil {
 		t.Error("APIUnionsRatcheting could be set without APIUnions")

@@ -1,12 +1,12 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package openapi adds what fairlead adds to CustomResourceDefinition to the OpenAPI definitions that Kubernetes
-// was built with, so that neither k8s.io/kubernetes nor the generated definitions of k8s.io/apiextensions-apiserver
-// need a patch.
+// Package openapi adds fairlead's fields of CustomResourceDefinition to the OpenAPI definitions of the server, at run
+// time. Therefore neither k8s.io/kubernetes nor the generated definitions of k8s.io/apiextensions-apiserver need a
+// patch. Start with AddDefinitions, which the patched k8s.io/apiserver calls.
 //
-// Server-side apply learns from the same definitions how the new fields merge (rule C2), and kubectl explain what
-// they mean.
+// Server-side apply uses the same definitions to merge the fields (rule C2), and kubectl explain shows their
+// descriptions.
 package openapi
 
 import (
@@ -17,12 +17,12 @@ import (
 	generatedopenapi "github.com/fairlead-dev/fairlead/pkg/generated/openapi"
 )
 
-// crdPackage is the package of upstream's CustomResourceDefinition types, as OpenAPI model names spell it.
+// crdPackage is the prefix of the OpenAPI model names of upstream's CustomResourceDefinition types.
 const crdPackage = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions."
 
-// AddDefinitions adds to defs, keyed by model name as generated, the definitions of fairlead's types and the fields
-// that hold them in each served version of CustomResourceDefinition. It does nothing where defs has no
-// CustomResourceDefinition, as in other aggregated API servers.
+// AddDefinitions adds to defs the definitions of fairlead's types and the fields that have these types, in every
+// version of CustomResourceDefinition. The keys of defs are model names. It does nothing if defs has no
+// CustomResourceDefinition, as in aggregated API servers.
 func AddDefinitions(defs map[string]common.OpenAPIDefinition, ref common.ReferenceCallback) {
 	found := false
 	for _, version := range []string{"v1", "v1beta1"} {
@@ -45,6 +45,7 @@ func AddDefinitions(defs map[string]common.OpenAPIDefinition, ref common.Referen
 	}
 }
 
+// customFeatureGates returns the schema of spec.customFeatureGates.
 func customFeatureGates(ref common.ReferenceCallback) spec.Schema {
 	return spec.Schema{SchemaProps: spec.SchemaProps{
 		Description: "customFeatureGates defines feature gates for fields of the custom resources of this definition. " +
@@ -53,6 +54,7 @@ func customFeatureGates(ref common.ReferenceCallback) spec.Schema {
 	}}
 }
 
+// unions returns the schema of x-kubernetes-unions.
 func unions(ref common.ReferenceCallback) spec.Schema {
 	return spec.Schema{SchemaProps: spec.SchemaProps{
 		Description: "x-kubernetes-unions makes a property of type string the discriminator of a union: its value selects " +
@@ -61,9 +63,11 @@ func unions(ref common.ReferenceCallback) spec.Schema {
 	}}
 }
 
-// withProperty returns def with one property more, whose schema refers to the model named dependency. The maps and
-// slices of def are left alone: callers of a generated GetOpenAPIDefinitions may share them.
-func withProperty(def common.OpenAPIDefinition, name string, schema spec.Schema, dependency string) common.OpenAPIDefinition {
+// withProperty returns def with an additional property, whose schema refers to the model named dependency. It does not
+// modify the maps and slices of def, because callers of a generated GetOpenAPIDefinitions may share them.
+func withProperty(
+	def common.OpenAPIDefinition, name string, schema spec.Schema, dependency string,
+) common.OpenAPIDefinition {
 	properties := make(map[string]spec.Schema, len(def.Schema.Properties)+1)
 	for k, v := range def.Schema.Properties {
 		properties[k] = v

@@ -16,72 +16,65 @@ import (
 
 func ref(name string) spec.Ref { return spec.MustCreateRef("#/definitions/" + name) }
 
-// TestC2EveryVersionOfTheCRDHoldsTheGates also proves that what the builder follows (Dependencies) and what it
-// publishes (Ref) name the same, existing model.
-func TestC2EveryVersionOfTheCRDHoldsTheGates(t *testing.T) {
+// testProperty checks that upstream's model has the property, and that the builder of OpenAPI documents (Dependencies)
+// and the published schema (Ref) refer to the same model.
+func testProperty(t *testing.T, def common.OpenAPIDefinition, property, model, upstreamProperty string) {
+	t.Helper()
+	schema := def.Schema.Properties[property]
+	if got, want := schema.Ref.String(), "#/definitions/"+model; got != want {
+		t.Errorf("%s refers to %q, want %q", property, got, want)
+	}
+	if !slices.Contains(def.Dependencies, model) {
+		t.Errorf("%s is not one of the dependencies", model)
+	}
+	if _, ok := def.Schema.Properties[upstreamProperty]; !ok {
+		t.Errorf("upstream's property %s is missing", upstreamProperty)
+	}
+}
+
+func TestC2EveryVersionHasCustomFeatureGates(t *testing.T) {
 	defs := crdopenapi.GetOpenAPIDefinitions(ref)
 	AddDefinitions(defs, ref)
 
 	gates := apiextensions.CustomResourceDefinitionFeatureGates{}.OpenAPIModelName()
 	for _, version := range []string{"v1", "v1beta1"} {
-		def := defs[crdPackage+version+".CustomResourceDefinitionSpec"]
-		property, ok := def.Schema.Properties["customFeatureGates"]
-		if !ok {
-			t.Fatalf("%s: no property customFeatureGates", version)
-		}
-		if got, want := property.Ref.String(), "#/definitions/"+gates; got != want {
-			t.Errorf("%s: customFeatureGates refers to %q, want %q", version, got, want)
-		}
-		if !slices.Contains(def.Dependencies, gates) {
-			t.Errorf("%s: %s is not among the dependencies", version, gates)
-		}
-		if _, ok := def.Schema.Properties["names"]; !ok {
-			t.Errorf("%s: upstream's properties are gone", version)
-		}
+		t.Run(version, func(t *testing.T) {
+			testProperty(t, defs[crdPackage+version+".CustomResourceDefinitionSpec"], "customFeatureGates", gates, "names")
+		})
 	}
-
 	list := defs[gates].Schema.Properties["featureGates"]
 	if got := list.Extensions["x-kubernetes-list-type"]; got != "map" {
 		t.Errorf("featureGates has list type %v, want map", got)
 	}
 	if _, ok := defs[apiextensions.CustomResourceDefinitionFeatureGate{}.OpenAPIModelName()]; !ok {
-		t.Error("the model of one gate is missing")
+		t.Error("the model of a single gate is missing")
 	}
 }
 
-// TestU1EveryVersionOfTheSchemaHoldsTheUnions proves the same of the extension x-kubernetes-unions.
-func TestU1EveryVersionOfTheSchemaHoldsTheUnions(t *testing.T) {
+func TestU1EveryVersionHasUnions(t *testing.T) {
 	defs := crdopenapi.GetOpenAPIDefinitions(ref)
 	AddDefinitions(defs, ref)
 
 	unions := apiextensions.Unions{}.OpenAPIModelName()
 	for _, version := range []string{"v1", "v1beta1"} {
-		def := defs[crdPackage+version+".JSONSchemaProps"]
-		property := def.Schema.Properties["x-kubernetes-unions"]
-		if got, want := property.Ref.String(), "#/definitions/"+unions; got != want {
-			t.Errorf("%s: x-kubernetes-unions refers to %q, want %q", version, got, want)
-		}
-		if !slices.Contains(def.Dependencies, unions) {
-			t.Errorf("%s: %s is not among the dependencies", version, unions)
-		}
-		if _, ok := def.Schema.Properties["x-kubernetes-validations"]; !ok {
-			t.Errorf("%s: upstream's properties are gone", version)
-		}
+		t.Run(version, func(t *testing.T) {
+			testProperty(t, defs[crdPackage+version+".JSONSchemaProps"], "x-kubernetes-unions", unions, "x-kubernetes-validations")
+		})
 	}
 	if _, ok := defs[apiextensions.MemberField{}.OpenAPIModelName()]; !ok {
 		t.Error("the model of a member is missing")
 	}
 }
 
-func TestOtherDefinitionsAreLeftAlone(t *testing.T) {
+func TestServersWithoutCRDsAreLeftAlone(t *testing.T) {
 	defs := map[string]common.OpenAPIDefinition{"com.example.v1.Foo": {}}
 	AddDefinitions(defs, ref)
 	if len(defs) != 1 {
-		t.Errorf("got %d definitions, want the one given", len(defs))
+		t.Errorf("got %d definitions, want 1", len(defs))
 	}
 }
 
-func TestSharedPropertiesAreNotChanged(t *testing.T) {
+func TestSharedPropertiesAreNotModified(t *testing.T) {
 	name := crdPackage + "v1.CustomResourceDefinitionSpec"
 	shared := map[string]spec.Schema{"names": {}}
 	defs := map[string]common.OpenAPIDefinition{
@@ -89,6 +82,6 @@ func TestSharedPropertiesAreNotChanged(t *testing.T) {
 	}
 	AddDefinitions(defs, ref)
 	if len(shared) != 1 {
-		t.Errorf("the caller's map of properties was changed: %v", shared)
+		t.Errorf("the caller's map of properties was modified: %v", shared)
 	}
 }
