@@ -65,6 +65,7 @@ func (s subject) wantWarnings(want ...string) {
 	}
 }
 
+// TestG7AFirstApplyOfADisabledFieldDoesNotOwnIt (rule G7.1): the first apply with the gate on does.
 func TestG7AFirstApplyOfADisabledFieldDoesNotOwnIt(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
@@ -82,6 +83,7 @@ func TestG7AFirstApplyOfADisabledFieldDoesNotOwnIt(t *testing.T) {
 	}
 }
 
+// TestG7TheOwnerStaysTheOwner (rules G7.2, G11), whether she applies the persisted value or another one.
 func TestG7TheOwnerStaysTheOwner(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
@@ -113,6 +115,7 @@ func TestG7TheOwnerStaysTheOwner(t *testing.T) {
 	}
 }
 
+// TestG7LeavingOutAnOwnedFieldDoesNotRemoveIt (rule G7.2): it ends the ownership of the applier.
 func TestG7LeavingOutAnOwnedFieldDoesNotRemoveIt(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
@@ -130,6 +133,7 @@ func TestG7LeavingOutAnOwnedFieldDoesNotRemoveIt(t *testing.T) {
 	s.wantWarnings()
 }
 
+// TestG7ADisabledFieldRaisesNoConflict (rules G7.1, G7.2, G7.3): with the gate back on it does again.
 func TestG7ADisabledFieldRaisesNoConflict(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
@@ -156,6 +160,7 @@ func TestG7ADisabledFieldRaisesNoConflict(t *testing.T) {
 	s.wantOwners(s.mustApply("bob", `{replicas: 5}`, true), "bob")
 }
 
+// TestG7AnUpdateByAControllerOwnsNothingThatItDidNotChange (rules G7.1, G7.2), by every verb but apply.
 func TestG7AnUpdateByAControllerOwnsNothingThatItDidNotChange(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
@@ -175,6 +180,7 @@ func TestG7AnUpdateByAControllerOwnsNothingThatItDidNotChange(t *testing.T) {
 	}
 }
 
+// TestG7ThroughListItems (rules G5, G7.1, G7.2): another applier owns the item that it adds, and no disabled field.
 func TestG7ThroughListItems(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, `featureGates: [{name: Size, preRelease: alpha, enabled: true, fieldPaths: ['.spec.containers[*].size']}]`))
@@ -217,6 +223,7 @@ func TestG7SeveralFieldsOfTheItemsOfAList(t *testing.T) {
 	}
 }
 
+// TestG7ScaleOwnsNothingThatItDidNotChange (rules G7.1, G7.2, G9).
 func TestG7ScaleOwnsNothingThatItDidNotChange(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, scalable(t))

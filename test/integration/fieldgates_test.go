@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	applyv1 "k8s.io/apiextensions-apiserver/pkg/client/applyconfiguration/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,6 +20,9 @@ import (
 
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"sigs.k8s.io/yaml"
+
+	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	applyfairlead "github.com/fairlead-dev/fairlead/pkg/client/applyconfiguration/apis/apiextensions"
 )
 
 const droppedReplicas = `.spec.replicas: dropped: feature gate "ReplicasFeatureGate" is disabled`
@@ -252,7 +256,12 @@ func TestC4ToC6BrokenGatesAreRefusedAtTheirPath(t *testing.T) {
 
 func TestC7WarningsOnTheCRD(t *testing.T) {
 	t.Parallel()
-	crd := newCRD(t, `featureGates: [{name: G, preRelease: stable, enabled: false, fieldPaths: [.spec.replicas]}, {name: Gone, enabled: true}]`)
+	crd := newCRD(t, `
+featureGates:
+- {name: G, preRelease: stable, enabled: false, fieldPaths: [.spec.image]}
+- {name: Gone, enabled: true}
+- {name: Scaled, preRelease: alpha, fieldPaths: [.spec.replicas]}
+`)
 	crd.Spec.Versions[0].Subresources = &apiextensionsv1.CustomResourceSubresources{
 		Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas"},
 	}
@@ -261,6 +270,7 @@ func TestC7WarningsOnTheCRD(t *testing.T) {
 	for _, want := range []string{
 		`spec.customFeatureGates.featureGates[0].enabled: has no effect: feature gate "G" is stable`,
 		`spec.customFeatureGates.featureGates[1]: `,
+		`spec.customFeatureGates.featureGates[2].fieldPaths[0]: guards specReplicasPath of the scale subresource`,
 	} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("no warning %q in:\n%s", want, warnings)
@@ -388,6 +398,48 @@ func TestC3EveryEncodingOfARequest(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestC3ApplyConfigurations (rule C3) applies a CRD with the generated types, as controllers in Go do.
+func TestC3ApplyConfigurations(t *testing.T) {
+	t.Parallel()
+	crd := newCRD(t, `{}`)
+	crd.Spec.CustomFeatureGates = nil
+	shared.install(t, crd)
+	want := parse[*fairlead.CustomResourceDefinitionFeatureGates](t, `
+component: c
+featureGates:
+- {name: G, enabled: false, default: true, preRelease: deprecated, fieldDeprecationWarning: w, fieldPaths: [.spec.replicas]}
+`)
+	gates := applyfairlead.CustomResourceDefinitionFeatureGates().WithComponent("c").WithFeatureGates(
+		applyfairlead.CustomResourceDefinitionFeatureGate().WithName("G").WithEnabled(false).WithDefault(true).
+			WithPreRelease(fairlead.PreReleaseDeprecated).WithFieldDeprecationWarning("w").WithFieldPaths(".spec.replicas"))
+	config := applyv1.CustomResourceDefinition(crd.Name).WithSpec(
+		applyv1.CustomResourceDefinitionSpec().WithCustomFeatureGates(gates))
+	crds := shared.crds.ApiextensionsV1().CustomResourceDefinitions()
+	got, err := crds.Apply(t.Context(), config, metav1.ApplyOptions{FieldManager: "admin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.Spec.CustomFeatureGates); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	// What the manager owns can be extracted and applied again, which changes nothing.
+	extracted, err := applyv1.ExtractCustomResourceDefinition(got, "admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(gates, extracted.Spec.CustomFeatureGates); diff != "" {
+		t.Errorf("extracted (-want +got):\n%s", diff)
+	}
+	again, err := crds.Apply(t.Context(), extracted, metav1.ApplyOptions{FieldManager: "admin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, again.Spec.CustomFeatureGates); diff != "" || again.Generation != got.Generation {
+		t.Errorf("applied again: generation %d (-want +got):\n%s", again.Generation, diff)
 	}
 }
 

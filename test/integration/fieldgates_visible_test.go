@@ -102,6 +102,7 @@ func (s subject) stored(name string) string {
 	return string(text)
 }
 
+// TestG12OpenAPIPublishesTheGates (rules G12, C8) before and after a flip.
 func TestG12OpenAPIPublishesTheGates(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, `{component: istio, featureGates: [{name: G, preRelease: alpha, fieldPaths: [.spec.foo]}, {name: Below, preRelease: beta, fieldPaths: [.spec.foo.qux]}]}`)

@@ -251,7 +251,7 @@ func (s subject) write(w writer, name, spec string) {
 	}
 }
 
-// TestG2TheNestedTable is the table of KEP-2608 for .spec.foo and .spec.foo.qux, through every way to write.
+// TestG2TheNestedTable (rules G2, C8) is the table of KEP-2608 for .spec.foo and .spec.foo.qux, by every kind of write.
 func TestG2TheNestedTable(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, `

@@ -109,7 +109,7 @@ func TestU9TheRequestLeavesTheMemberOut(t *testing.T) {
 	o.isNow(`{source: {type: None}}`)
 }
 
-// TestU6TheGateThatDroppedTheMember (rule U6): a required member that a disabled gate drops is missing, and the error
+// TestU6TheGateThatDroppedTheMember (rule U6.3): a required member that a disabled gate drops is missing, and the error
 // says which gate it was.
 func TestU6TheGateThatDroppedTheMember(t *testing.T) {
 	t.Parallel()

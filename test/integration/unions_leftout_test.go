@@ -239,28 +239,7 @@ func TestU43AfterMutatingAdmission(t *testing.T) {
 	t.Parallel()
 	o := newSubject(t, newDefaultedUnion(t)).object(t)
 	o.create(`{source: {type: S3, s3: {bucket: b}}}`)
-	manifest := strings.ReplaceAll(`
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicy
-metadata: {name: GROUP}
-spec:
-  reinvocationPolicy: Never
-  failurePolicy: Fail
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [GROUP], apiVersions: [v1], resources: [crontabs], operations: [UPDATE]}
-  mutations:
-  - patchType: JSONPatch
-    jsonPatch:
-      expression: '[JSONPatch{op: "add", path: "/spec/note", value: "admitted"}]'
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicyBinding
-metadata: {name: GROUP}
-spec: {policyName: GROUP}
-`, "GROUP", o.crd.Spec.Group)
-	shared.kubectl(t, manifest, "create", "-f", "-")
-	t.Cleanup(func() { shared.kubectl(t, manifest, "delete", "-f", "-") })
+	o.mutate("UPDATE", `JSONPatch{op: "add", path: "/spec/note", value: "admitted"}`)
 	eventually(t, "the policy takes effect", func(ctx context.Context) (bool, error) {
 		u, err := o.client.Patch(ctx, o.name, types.MergePatchType, []byte(`{"spec": {"note": "sent"}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && strings.Contains(specOf(t, u), "admitted"), nil

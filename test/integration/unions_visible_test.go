@@ -124,32 +124,10 @@ func TestU4AfterMutatingAdmission(t *testing.T) {
 	s := newSubject(t, newUnionsCRD(t))
 	o := s.object(t)
 	o.apply("author", `{source: {type: Git, git: {url: u}}}`)
-	policy := `
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicy
-metadata: {name: GROUP}
-spec:
-  reinvocationPolicy: Never
-  failurePolicy: Fail
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [GROUP], apiVersions: [v1], resources: [crontabs], operations: [UPDATE]}
-  mutations:
-  - patchType: JSONPatch
-    jsonPatch:
-      expression: '[JSONPatch{op: "replace", path: "/spec/source/type", value: "S3"}]'
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicyBinding
-metadata: {name: GROUP}
-spec: {policyName: GROUP}
-`
-	manifest := strings.ReplaceAll(policy, "GROUP", s.crd.Spec.Group)
-	shared.kubectl(t, manifest, "create", "-f", "-")
-	t.Cleanup(func() { shared.kubectl(t, manifest, "delete", "-f", "-") })
+	o.mutate("UPDATE", `JSONPatch{op: "replace", path: "/spec/source/type", value: "S3"}`)
 	eventually(t, "the policy takes effect", func(ctx context.Context) (bool, error) {
 		u, err := o.client.Patch(ctx, o.name, types.MergePatchType, []byte(`{"spec": {"image": "i"}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && strings.Contains(specOf(t, u), "S3"), nil // the policy fails until it knows the kind
+		return err == nil && strings.Contains(specOf(t, u), "S3"), nil
 	})
 	o.takeWarnings()
 	if err := o.merge("m", `{image: i}`); err != nil {
