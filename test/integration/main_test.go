@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package integration proves on the built kube-apiserver, over etcd and with real clients, what a user can see. There
-// is a file per feature; every test names the rules of the contract that it proves.
+// is a file per feature; every test names the rules of docs/rules.md that it proves.
 package integration
 
 import (

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sourceSchema is the union of the contract, wherever a union can be: in a struct, twice in one, in the items of a list
-// map and of an atomic list, in the values of a map, and in the status.
+// sourceSchema has a union of Git, S3 and None wherever a union can be: in a struct, twice in one, in the items of a
+// list map and of an atomic list, in the values of a map, and in the status.
 const sourceSchema = `
 type: object
 properties:

@@ -60,7 +60,7 @@ func TestValidateCustomFeatureGates(t *testing.T) {
 	}{
 		{claim: "C4: no gates at all are accepted", gates: `{}`},
 		{claim: "C4: an empty list is accepted", gates: `featureGates: []`},
-		{claim: "C4: the example of the contract is accepted", gates: `
+		{claim: "C4: the example of docs/field-gates.md is accepted", gates: `
 component: istio
 featureGates:
 - {name: ReplicasFeatureGate, enabled: true, default: false, preRelease: alpha, fieldPaths: [.spec.replicas]}

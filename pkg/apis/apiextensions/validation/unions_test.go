@@ -103,7 +103,7 @@ func TestUnionsAccepted(t *testing.T) {
 		union         = `type: object, required: [type], properties: {type: ` + discriminator + `, git: {type: object}, s3: {type: string}}`
 	)
 	for _, tc := range []struct{ claim, schema string }{
-		{"U1: the example of the contract", inSpec(`
+		{"U1: the union of docs/unions.md", inSpec(`
 required: [type], properties: {
   type: {type: string, enum: [Git, S3, None], x-kubernetes-unions: {fieldMembers: {Git: {name: git}, S3: {name: s3, optional: true}, None: {}}}},
   git: {type: object},
