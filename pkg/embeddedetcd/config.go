@@ -17,17 +17,17 @@ import (
 const (
 	memberName = "fairlead"
 
-	// quota is what etcd's documentation suggests as the maximum, and what clusters of size are run with. Beyond
-	// it etcd takes no more writes.
+	// quota is the maximum that etcd's documentation suggests. etcd rejects writes if its database is larger.
 	quota = 8 << 30
 
-	// slowRequest keeps etcd from warning about each write on a disk that is merely slow (its own limits are
-	// 100ms and 300ms); the API server traces slow requests anyway.
+	// slowRequest is the duration after which etcd logs a warning about a request. With etcd's defaults, 100ms and
+	// 300ms, it would warn about every write to a slow disk. The API server traces slow requests anyway.
 	slowRequest = time.Second
 )
 
-// newConfig is etcd's default configuration, except for what is set here. Compaction stays off: the API server
-// compacts its etcd itself. onServe receives the gRPC server when it starts to serve.
+// newConfig returns the configuration of etcd, with etcd's defaults for everything that is not set here. Automatic
+// compaction is disabled by default, and the API server requests compactions. onServe is called with the gRPC server
+// when etcd starts to serve.
 func newConfig(dir string, sockets *socketDir, logger *zap.Logger, onServe func(*grpc.Server)) *embed.Config {
 	config := embed.NewConfig()
 	config.Dir = dir
@@ -35,10 +35,10 @@ func newConfig(dir string, sockets *socketDir, logger *zap.Logger, onServe func(
 
 	config.ListenClientUrls = []url.URL{sockets.url(grpcSocket)}
 	config.AdvertiseClientUrls = config.ListenClientUrls
-	// gRPC has a socket for itself, as etcd recommends; the other one serves /health and /metrics.
+	// As etcd recommends, gRPC has a separate socket. The other one serves /health and /metrics.
 	config.ListenClientHttpUrls = []url.URL{sockets.url(httpSocket)}
-	// Nothing listens for peers. The advertised URL stays in the data: etcd's default lets a stock etcd
-	// continue with it.
+	// etcd does not listen for peers. The advertised peer URL is stored in the data directory. It is etcd's default, so
+	// that a stock etcd can run with the same data.
 	config.ListenPeerUrls = nil
 	config.InitialCluster = config.InitialClusterFromName(memberName)
 
@@ -46,7 +46,7 @@ func newConfig(dir string, sockets *socketDir, logger *zap.Logger, onServe func(
 	config.WarningApplyDuration = slowRequest
 	config.WarningUnaryRequestDuration = slowRequest
 
-	// Who reaches the socket may do everything; etcd's own users and tokens have no part in it.
+	// Every client that can connect to the socket may do everything. etcd's own users and tokens are not used.
 	config.AuthToken = ""
 
 	config.ServiceRegister = onServe
@@ -54,8 +54,8 @@ func newConfig(dir string, sockets *socketDir, logger *zap.Logger, onServe func(
 	return config
 }
 
-// newLogger logs to stderr, a line each. What makes etcd panic, damaged data for instance, ends the process with that
-// line as well: a dump of all goroutines would only bury it.
+// newLogger returns a logger that writes a line per message to stderr. If etcd logs a panic, for instance because its
+// data is damaged, the process exits after that line instead, because the stacks of all goroutines would hide it.
 func newLogger(level zap.AtomicLevel, json bool) (*zap.Logger, error) {
 	config := logutil.DefaultZapLoggerConfig
 	config.Level = level

@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrInUse says that another process has the data directory open.
+// ErrInUse is returned if another process uses the data directory.
 var ErrInUse = errors.New("in use by another process")
 
-// dataDir is a data directory that is ours for as long as lock is open.
+// dataDir is a data directory that this process has locked. Closing lock releases it.
 type dataDir struct {
 	path string
 	lock *os.File
 }
 
-// openDataDir creates the directory if need be, takes it into possession and checks that etcd may open what is in
-// it. An existing directory is not changed.
+// openDataDir creates the directory if it does not exist, locks it, and checks that etcd may open the data in it. It
+// does not modify an existing directory.
 func openDataDir(path string) (*dataDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -43,8 +43,8 @@ func openDataDir(path string) (*dataDir, error) {
 	return dir, nil
 }
 
-// ensureDir makes path a directory we can write to. Missing parents are more often a slip of the pen than meant,
-// and are not created.
+// ensureDir creates the directory if it does not exist, and checks that it can be read and written. It does not create
+// parent directories, because a missing one usually means that the path is mistyped.
 func ensureDir(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,7 @@ func ensureDir(path string) error {
 	return describe(path, unix.Access(path, unix.R_OK|unix.W_OK|unix.X_OK))
 }
 
-// describe names the path once, where the errors of package os would name it a second time.
+// describe adds the path to an error, and removes the path that the errors of package os already have.
 func describe(path string, err error) error {
 	if err == nil {
 		return nil
@@ -75,8 +75,8 @@ func describe(path string, err error) error {
 	return fmt.Errorf("data directory %s: cannot be used: %w", path, err)
 }
 
-// lockDir locks the directory itself, so that a refused start leaves no lock file behind. etcd's own locks lie on
-// files that a first start has yet to write, and it waits for them without end.
+// lockDir locks the directory itself, so that no lock file is needed. etcd's own locks are no replacement: they are on
+// files that do not exist before the first start, and etcd waits for them without a limit.
 func lockDir(path string) (*dataDir, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -94,5 +94,5 @@ func lockDir(path string) (*dataDir, error) {
 }
 
 func (d *dataDir) close() {
-	_ = d.lock.Close() // opened for reading: there is nothing to lose
+	_ = d.lock.Close() // nothing was written that an error could lose
 }

@@ -1,13 +1,14 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package embeddedetcd runs etcd inside the API server's process, for one API server with its data in a
-// directory. It is a single member that keeps its promises (every write is fsynced) and that nobody else can
-// reach: clients talk to it over a unix socket in a directory only its owner may enter, and for peers it does
-// not listen at all.
+// Package embeddedetcd runs a single-member etcd in the process of the API server, with its data in a directory. Start
+// with Start and Server.
 //
-// A data directory that must not be opened is refused before etcd touches it: one in use by another process
-// (etcd would wait for it for ever) and one written by a newer etcd (etcd would panic).
+// etcd syncs every write to disk as usual. Other users and machines cannot reach it: clients connect to a unix socket
+// in a directory that only its owner may enter, and etcd does not listen for peers.
 //
-// Several API servers, or an etcd to be operated on its own, take an etcd cluster and --etcd-servers, as ever.
+// Start rejects two kinds of data directories before etcd opens them: one that another process uses, for which etcd
+// would wait forever, and one that a newer etcd wrote, with which etcd would panic.
+//
+// Several API servers, or an etcd that is operated separately, need an etcd cluster and --etcd-servers.
 package embeddedetcd

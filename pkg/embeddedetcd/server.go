@@ -18,16 +18,16 @@ import (
 
 const defaultStartTimeout = time.Minute
 
-// ErrStopped says that etcd stopped although nobody had asked it to.
+// ErrStopped is returned if etcd stopped without a call of Stop.
 var ErrStopped = errors.New("etcd stopped on its own")
 
-// Options say where etcd keeps its data and how it behaves towards its surroundings.
+// Options are the options of Start.
 type Options struct {
 	// Dir is the data directory. It is created with mode 0700 if it does not exist; its parent must exist.
 	Dir string
 	// JSONLogs makes etcd log in JSON instead of text. Either way it logs warnings and worse, to stderr.
 	JSONLogs bool
-	// StartTimeout is how long etcd may take until it serves; a minute if zero.
+	// StartTimeout is how long etcd may take until it serves. The default is a minute.
 	StartTimeout time.Duration
 }
 
@@ -40,14 +40,14 @@ type Server struct {
 	level   zap.AtomicLevel
 
 	stopOnce sync.Once
-	stopping chan struct{}
-	done     chan struct{}
-	err      error
+	stopping chan struct{} // closed by Stop
+	done     chan struct{} // closed if etcd ends without Stop
+	err      error         // why etcd ended; set before done is closed
 }
 
-// Start opens or creates the data directory and returns once etcd serves. It refuses a directory that is in use
-// (ErrInUse) or was written by a newer etcd (ErrNewer) without changing anything in it. When ctx ends, the start
-// is given up; a started server runs until Stop, whatever becomes of ctx.
+// Start opens or creates the data directory, and returns when etcd serves. It returns ErrInUse if the directory is in
+// use, or ErrNewer if it was written by a newer etcd, and does not modify it then. If ctx ends before etcd serves,
+// Start fails. After that the server runs until Stop, even if ctx ends.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	if opts.StartTimeout == 0 {
 		opts.StartTimeout = defaultStartTimeout
@@ -55,33 +55,61 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, opts.StartTimeout, fmt.Errorf("not ready after %v", opts.StartTimeout))
 	defer cancel()
 
-	dir, err := openDataDir(opts.Dir)
+	s, err := newServer(opts.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("embedded etcd: %w", err)
 	}
-	sockets, err := makeSocketDir(dir.path)
-	if err != nil {
-		dir.close()
-		return nil, fmt.Errorf("embedded etcd: %w", err)
-	}
-	s := &Server{
-		dir:      dir,
-		sockets:  sockets,
-		level:    zap.NewAtomicLevelAt(zap.WarnLevel),
-		stopping: make(chan struct{}),
-		done:     make(chan struct{}),
-	}
-	if err := s.start(ctx, opts); err != nil {
-		return nil, fmt.Errorf("embedded etcd: data directory %s: %w", dir.path, err)
+	if err := s.start(ctx, opts.JSONLogs); err != nil {
+		return nil, fmt.Errorf("embedded etcd: data directory %s: %w", s.dir.path, err)
 	}
 	go s.watch()
 	return s, nil
 }
 
-// start launches etcd and waits until it serves. On failure nothing of it is left, except that an etcd stuck in
-// its start is left to itself: it cannot be interrupted, and is cleaned up once it gets through.
-func (s *Server) start(ctx context.Context, opts Options) error {
-	logger, err := newLogger(s.level, opts.JSONLogs)
+// newServer opens the data directory and creates the directory for the sockets.
+func newServer(path string) (*Server, error) {
+	dir, err := openDataDir(path)
+	if err != nil {
+		return nil, err
+	}
+	sockets, err := makeSocketDir(dir.path)
+	if err != nil {
+		dir.close()
+		return nil, err
+	}
+	return &Server{
+		dir:      dir,
+		sockets:  sockets,
+		level:    zap.NewAtomicLevelAt(zap.WarnLevel),
+		stopping: make(chan struct{}),
+		done:     make(chan struct{}),
+	}, nil
+}
+
+// start launches etcd and waits until it serves. If it fails, it releases the data directory.
+func (s *Server) start(ctx context.Context, jsonLogs bool) error {
+	if err := s.launch(ctx, jsonLogs); err != nil {
+		return err
+	}
+	select {
+	case <-s.etcd.Server.ReadyNotify():
+		return nil
+	case err := <-s.etcd.Err():
+		s.Stop()
+		return stopCause(err)
+	case <-s.etcd.Server.StopNotify():
+		s.Stop()
+		return ErrStopped
+	case <-ctx.Done():
+		s.Stop()
+		return context.Cause(ctx)
+	}
+}
+
+// launch calls embed.StartEtcd, which cannot be interrupted. If ctx ends first, launch returns, and etcd is stopped when
+// embed.StartEtcd returns.
+func (s *Server) launch(ctx context.Context, jsonLogs bool) error {
+	logger, err := newLogger(s.level, jsonLogs)
 	if err != nil {
 		s.release()
 		return err
@@ -98,35 +126,24 @@ func (s *Server) start(ctx context.Context, opts Options) error {
 	case err := <-launched:
 		if err != nil {
 			s.release()
-			return err
 		}
+		return err
 	case <-ctx.Done():
-		go func() {
-			if err := <-launched; err != nil {
-				s.release()
-				return
-			}
-			s.Stop()
-		}()
-		return context.Cause(ctx)
-	}
-
-	select {
-	case <-s.etcd.Server.ReadyNotify():
-		return nil
-	case err := <-s.etcd.Err():
-		s.Stop()
-		return stopCause(err)
-	case <-s.etcd.Server.StopNotify():
-		s.Stop()
-		return ErrStopped
-	case <-ctx.Done():
-		s.Stop()
+		go s.stopWhenLaunched(launched)
 		return context.Cause(ctx)
 	}
 }
 
-// watch waits for the end of etcd and tells Done when it was not Stop that brought it about.
+// stopWhenLaunched waits for the result of embed.StartEtcd, stops etcd, and releases the data directory.
+func (s *Server) stopWhenLaunched(launched <-chan error) {
+	if err := <-launched; err != nil {
+		s.release()
+		return
+	}
+	s.Stop()
+}
+
+// watch waits until etcd ends, and closes done unless Stop was called.
 func (s *Server) watch() {
 	select {
 	case <-s.stopping:
@@ -138,29 +155,29 @@ func (s *Server) watch() {
 	}
 	select {
 	case <-s.stopping:
-		// Stop and the end it caused arrive together.
+		// etcd ended because of Stop.
 	default:
 		close(s.done)
 	}
 }
 
-// Endpoint is the URL for --etcd-servers and etcd clients.
+// Endpoint returns the URL for --etcd-servers and etcd clients.
 func (s *Server) Endpoint() string { return s.sockets.endpoint() }
 
-// Done is closed when etcd ends without Stop.
+// Done returns a channel that is closed if etcd ends without Stop.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err says why etcd ended; valid once Done is closed.
+// Err returns why etcd ended. It must not be called before Done is closed.
 func (s *Server) Err() error { return s.err }
 
-// Stop ends etcd and releases the data directory. Clients must be done by then: whatever they still have open is
-// cut off. It may be called several times and returns when etcd is down.
+// Stop stops etcd and releases the data directory, and returns when etcd has stopped. It closes the connections of
+// clients, whose requests fail. It may be called several times.
 func (s *Server) Stop() {
 	s.stopOnce.Do(func() {
 		close(s.stopping)
-		// etcd reports its own listeners as failed when it closes them.
+		// etcd logs errors of its listeners when it closes them.
 		s.level.SetLevel(zap.PanicLevel)
-		// etcd alone would wait seconds for open watches, and the clients that hold them are gone.
+		// Without this, etcd would wait several seconds for open watches.
 		if g := s.grpc.Load(); g != nil {
 			g.Stop()
 		}
@@ -169,11 +186,13 @@ func (s *Server) Stop() {
 	})
 }
 
+// release removes the sockets and unlocks the data directory.
 func (s *Server) release() {
 	s.sockets.remove()
 	s.dir.close()
 }
 
+// stopCause returns the error of Err for an error of etcd, which may be nil.
 func stopCause(err error) error {
 	if err == nil {
 		return ErrStopped

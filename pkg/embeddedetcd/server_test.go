@@ -66,22 +66,22 @@ func expect(t *testing.T, s *Server, key, value string) {
 	}
 }
 
-// filled returns a data directory that has been used.
-func filled(t *testing.T) string {
+// usedDir returns a data directory that an etcd has written to.
+func usedDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := start(t, dir)
-	put(t, s, "ship", "moored")
+	put(t, s, "key", "value")
 	s.Stop()
 	return dir
 }
 
 func TestDataSurvivesARestart(t *testing.T) {
-	s := start(t, filled(t))
-	expect(t, s, "ship", "moored")
+	s := start(t, usedDir(t))
+	expect(t, s, "key", "value")
 }
 
-func TestOnlyTheOwnerGetsIn(t *testing.T) {
+func TestOnlyTheOwnerHasAccess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := start(t, dir)
 	for _, path := range []string{dir, s.sockets.path} {
@@ -106,7 +106,7 @@ func TestOnlyTheOwnerGetsIn(t *testing.T) {
 	}
 }
 
-func TestSocketsInADirectoryThatWasOpenToOthers(t *testing.T) {
+func TestAnExistingSocketDirectoryIsClosedToOthers(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "sockets"), 0o755); err != nil {
 		t.Fatal(err)
@@ -121,13 +121,13 @@ func TestSocketsInADirectoryThatWasOpenToOthers(t *testing.T) {
 	}
 }
 
-func TestPathsThatMakeNoSocket(t *testing.T) {
+func TestPathsThatCannotBeUsedForSockets(t *testing.T) {
 	for name, dir := range map[string]string{
-		"too long":           strings.Repeat("long", 30),
-		"comma":              "a,b",
-		"space":              "a b",
-		"percent":            "a%41",
-		"outside of English": "données",
+		"too long":  strings.Repeat("long", 30),
+		"comma":     "a,b",
+		"space":     "a b",
+		"percent":   "a%41",
+		"not ASCII": "données",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, filepath.Join(t.TempDir(), dir))
@@ -135,7 +135,7 @@ func TestPathsThatMakeNoSocket(t *testing.T) {
 			expect(t, s, "key", "value")
 			s.Stop()
 			if _, err := os.Stat(s.sockets.path); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("left behind: %s", s.sockets.path)
+				t.Errorf("the directory for sockets is not removed: %s", s.sockets.path)
 			}
 		})
 	}
@@ -160,14 +160,14 @@ func TestStopDoesNotWaitForWatches(t *testing.T) {
 	}
 }
 
-func TestEndWithoutStop(t *testing.T) {
+func TestDoneIsClosedIfEtcdStopsOnItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	s.etcd.Server.Stop()
 	select {
 	case <-s.Done():
 	case <-time.After(10 * time.Second):
-		t.Fatal("went unnoticed")
+		t.Fatal("Done is not closed")
 	}
 	if !errors.Is(s.Err(), ErrStopped) {
 		t.Errorf("got %v, want %v", s.Err(), ErrStopped)
@@ -176,7 +176,7 @@ func TestEndWithoutStop(t *testing.T) {
 	start(t, dir)
 }
 
-func TestStopIsNotAnEndOfItsOwn(t *testing.T) {
+func TestStopDoesNotCloseDone(t *testing.T) {
 	s := start(t, t.TempDir())
 	s.Stop()
 	s.Stop()
@@ -187,8 +187,8 @@ func TestStopIsNotAnEndOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestGivingUpLeavesNothingBehind(t *testing.T) {
-	dir := filled(t)
+func TestACancelledStartReleasesTheDirectory(t *testing.T) {
+	dir := usedDir(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Start(ctx, Options{Dir: dir}); !errors.Is(err, context.Canceled) {
@@ -197,7 +197,7 @@ func TestGivingUpLeavesNothingBehind(t *testing.T) {
 	startWhenFree(t, dir)
 }
 
-func TestTooSlow(t *testing.T) {
+func TestStartTimeout(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Start(t.Context(), Options{Dir: dir, StartTimeout: time.Nanosecond})
 	if err == nil || !strings.Contains(err.Error(), "not ready after 1ns") {
@@ -206,7 +206,7 @@ func TestTooSlow(t *testing.T) {
 	startWhenFree(t, dir)
 }
 
-// startWhenFree waits for a start that was given up: it may hold the directory for a moment more.
+// startWhenFree starts etcd after a start that failed, which may use the directory for a moment longer.
 func startWhenFree(t *testing.T, dir string) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
@@ -222,48 +222,48 @@ func startWhenFree(t *testing.T, dir string) {
 	}
 }
 
-func TestSecondStartIsRefused(t *testing.T) {
+func TestSecondStartIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, dir)
 	if _, err := Start(t.Context(), Options{Dir: dir}); !errors.Is(err, ErrInUse) {
 		t.Errorf("got %v, want %v", err, ErrInUse)
 	}
-	put(t, s, "the first", "is unharmed")
+	put(t, s, "first", "still serves")
 }
 
-func TestRefusedWithoutAChange(t *testing.T) {
+func TestRejectedDirectoriesAreNotModified(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, dir string)
 		want    error
-		says    string
+		text    string
 	}{
-		"database held by any etcd": {
+		"database locked by another process": {
 			prepare: func(t *testing.T, dir string) { openDB(t, dir) },
-			want:    ErrInUse, says: "in use by another process",
+			want:    ErrInUse, text: "in use by another process",
 		},
 		"storage of a newer etcd": {
 			prepare: func(t *testing.T, dir string) {
 				set(t, dir, schema.Meta.Name(), schema.MetaStorageVersionName, "3.8.0")
 			},
-			want: ErrNewer, says: "written by a newer etcd (3.8) than the embedded one (3.7)",
+			want: ErrNewer, text: "written by a newer etcd (3.8) than the embedded one (3.7)",
 		},
 		"cluster of a newer etcd": {
 			prepare: func(t *testing.T, dir string) {
 				set(t, dir, schema.Cluster.Name(), schema.ClusterClusterVersionKeyName, "4.0.0")
 			},
-			want: ErrNewer, says: "written by a newer etcd (4.0) than the embedded one (3.7)",
+			want: ErrNewer, text: "written by a newer etcd (4.0) than the embedded one (3.7)",
 		},
-		"log of a newer etcd that crashed": {
+		"log of a newer etcd that is not in the database yet": {
 			prepare: func(t *testing.T, dir string) { logVersion(t, dir, "3.8.0") },
-			want:    ErrNewer, says: "written by a newer etcd (3.8) than the embedded one (3.7)",
+			want:    ErrNewer, text: "written by a newer etcd (3.8) than the embedded one (3.7)",
 		},
 		"not a database": {
 			prepare: func(t *testing.T, dir string) { write(t, dbPath(dir), strings.Repeat("x", 1<<16)) },
-			says:    "invalid database",
+			text:    "invalid database",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := filled(t)
+			dir := usedDir(t)
 			test.prepare(t, dir)
 			before := contents(t, dir)
 			_, err := Start(t.Context(), Options{Dir: dir})
@@ -273,17 +273,17 @@ func TestRefusedWithoutAChange(t *testing.T) {
 			if test.want != nil && !errors.Is(err, test.want) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
-			if text := err.Error(); !strings.Contains(text, test.says) || !strings.Contains(text, dir) || strings.Contains(text, "\n") {
-				t.Errorf("got %q, want a line with %q and %q", text, test.says, dir)
+			if text := err.Error(); !strings.Contains(text, test.text) || !strings.Contains(text, dir) || strings.Contains(text, "\n") {
+				t.Errorf("got %q, want a line with %q and %q", text, test.text, dir)
 			}
 			if diff := cmp.Diff(before, contents(t, dir)); diff != "" {
-				t.Errorf("changed (-before +after):\n%s", diff)
+				t.Errorf("files were modified (-before +after):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestPathsThatAreNoDataDirectory(t *testing.T) {
+func TestPathsThatCannotBeADataDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), "")
 	if err := os.Mkdir(filepath.Join(dir, "readonly"), 0o500); err != nil {
@@ -299,7 +299,7 @@ func TestPathsThatAreNoDataDirectory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasPrefix(name, "readonly") && os.Getuid() == 0 {
-				t.Skip("root may write everywhere")
+				t.Skip("root can write to any directory")
 			}
 			path := name
 			if !filepath.IsAbs(name) {
@@ -315,7 +315,7 @@ func TestPathsThatAreNoDataDirectory(t *testing.T) {
 
 func dbPath(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
 
-// openDB holds the database as every etcd does.
+// openDB opens and locks the database, as etcd does.
 func openDB(t *testing.T, dir string) *bbolt.DB {
 	t.Helper()
 	db, err := bbolt.Open(dbPath(dir), 0o600, nil)
@@ -338,7 +338,8 @@ func set(t *testing.T, dir string, bucket, key []byte, value string) {
 	}
 }
 
-// logVersion appends to the log what an etcd of that version logs when it comes up, and nothing to the database.
+// logVersion appends a cluster version to the log, like an etcd of that version does when it starts. It does not change
+// the database.
 func logVersion(t *testing.T, dir, version string) {
 	t.Helper()
 	log, err := wal.Open(zap.NewNop(), filepath.Join(dir, "member", "wal"), &walpb.Snapshot{})
@@ -370,7 +371,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// contents describes every file below dir, so that a change shows.
+// contents returns the mode and the checksum of every file below dir.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

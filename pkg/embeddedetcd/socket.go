@@ -15,19 +15,19 @@ const (
 	grpcSocket = "etcd.sock"
 	httpSocket = "http.sock"
 
-	// maxSocketPath is the longest path of a unix socket that Linux (107 bytes) and the BSDs (103) both take.
+	// maxSocketPath is the maximum length of the path of a unix socket on Linux (107 bytes) and the BSDs (103 bytes).
 	maxSocketPath = 103
 )
 
-// plainPath matches paths that mean the same in a URL, in a gRPC target and in the comma-separated --etcd-servers.
+// plainPath matches paths that need no escaping in a URL, in a gRPC target and in the comma-separated --etcd-servers.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9/._~+@=-]+$`)
 
-// socketDir is a directory that nobody but its owner may enter. That is what protects the sockets: not every system
-// heeds the mode of a socket.
+// socketDir is the directory of etcd's sockets, which only its owner may enter. The mode of the directory protects the
+// sockets, because some systems ignore the mode of a socket.
 type socketDir struct{ path string }
 
-// makeSocketDir makes the directory for the sockets inside the data directory, or among the temporary files when the
-// path would not do for a socket.
+// makeSocketDir creates the directory for the sockets in the data directory. If the path cannot be used for a socket,
+// it creates a temporary directory instead.
 func makeSocketDir(dataDir string) (*socketDir, error) {
 	path := filepath.Join(dataDir, "sockets")
 	if !fitsSocket(path) {
@@ -49,11 +49,13 @@ func makeTempSocketDir() (*socketDir, error) {
 	}
 	if !fitsSocket(path) {
 		_ = os.Remove(path)
-		return nil, fmt.Errorf("make a directory for sockets: neither the data directory nor the directory of temporary files (TMPDIR, %s) has a path short and plain enough for a unix socket", os.TempDir())
+		return nil, fmt.Errorf("make a directory for sockets: neither the data directory nor the directory of temporary "+
+			"files (TMPDIR, %s) has a path short and plain enough for a unix socket", os.TempDir())
 	}
 	return &socketDir{path}, nil
 }
 
+// fitsSocket reports whether a directory's path is short and plain enough for sockets in it.
 func fitsSocket(dir string) bool {
 	return len(filepath.Join(dir, grpcSocket)) <= maxSocketPath && plainPath.MatchString(dir)
 }
@@ -62,9 +64,12 @@ func (d *socketDir) url(socket string) url.URL {
 	return url.URL{Scheme: "unix", Path: filepath.Join(d.path, socket)}
 }
 
+// endpoint returns the URL for clients.
 func (d *socketDir) endpoint() string {
 	u := d.url(grpcSocket)
 	return u.String()
 }
 
-func (d *socketDir) remove() { _ = os.RemoveAll(d.path) } // what a crash leaves, the next start reuses
+// remove deletes the directory. If it fails, or is not called because of a crash, the next start uses the directory
+// again.
+func (d *socketDir) remove() { _ = os.RemoveAll(d.path) }

@@ -24,14 +24,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ErrNewer says that the data was written by a newer etcd than the embedded one.
+// ErrNewer is returned if the data was written by a newer etcd than the embedded one.
 var ErrNewer = errors.New("written by a newer etcd")
 
-// lockWait is how long we wait for a lock that an etcd may be about to give up.
+// lockWait is how long to wait for a lock of an etcd that may be shutting down.
 const lockWait = 200 * time.Millisecond
 
-// checkData says why etcd must not open the data directory, without changing it. Everything it cannot make sense of
-// is left for etcd to report.
+// checkData returns an error if etcd must not open the data directory, and does not modify it. Data that it cannot
+// parse is left for etcd to report.
 func checkData(dir string) error {
 	newest, applied, err := readDatabase(filepath.Join(dir, "member", "snap", "db"))
 	if err != nil {
@@ -46,13 +46,14 @@ func checkData(dir string) error {
 	own := semver.New(version.Version)
 	own = &semver.Version{Major: own.Major, Minor: own.Minor}
 	if newest != nil && own.LessThan(*newest) {
-		return fmt.Errorf("%w (%d.%d) than the embedded one (%d.%d)", ErrNewer, newest.Major, newest.Minor, own.Major, own.Minor)
+		return fmt.Errorf("%w (%d.%d) than the embedded one (%d.%d)",
+			ErrNewer, newest.Major, newest.Minor, own.Major, own.Minor)
 	}
 	return nil
 }
 
-// readDatabase returns the highest version that etcd has noted in its database, nil if none, and how much of the log
-// the database contains. A database locked by an etcd of any kind is ErrInUse.
+// readDatabase returns the highest version in etcd's database, or nil if there is none, and the index of the last log
+// entry that the database contains. It returns ErrInUse if the database is locked.
 func readDatabase(path string) (*semver.Version, uint64, error) {
 	db, err := bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true, Timeout: lockWait})
 	switch {
@@ -68,22 +69,28 @@ func readDatabase(path string) (*semver.Version, uint64, error) {
 	var newest *semver.Version
 	var applied uint64
 	err = db.View(func(tx *bbolt.Tx) error {
-		if meta := tx.Bucket(schema.Meta.Name()); meta != nil {
-			newest = later(newest, parseVersion(meta.Get(schema.MetaStorageVersionName)))
-			if index := meta.Get(schema.MetaConsistentIndexKeyName); len(index) == 8 {
-				applied = binary.BigEndian.Uint64(index)
-			}
-		}
-		if cluster := tx.Bucket(schema.Cluster.Name()); cluster != nil {
-			newest = later(newest, parseVersion(cluster.Get(schema.ClusterClusterVersionKeyName)))
-		}
+		newest, applied = readBuckets(tx)
 		return nil
 	})
 	return newest, applied, err
 }
 
-// readLog returns the highest version to which the part of the log beyond the applied index sets the cluster, nil if
-// none: after a crash the log knows more than the database.
+// readBuckets returns the highest version and the index of the last log entry in a transaction, like readDatabase.
+func readBuckets(tx *bbolt.Tx) (newest *semver.Version, applied uint64) {
+	if meta := tx.Bucket(schema.Meta.Name()); meta != nil {
+		newest = later(newest, parseVersion(meta.Get(schema.MetaStorageVersionName)))
+		if index := meta.Get(schema.MetaConsistentIndexKeyName); len(index) == 8 {
+			applied = binary.BigEndian.Uint64(index)
+		}
+	}
+	if cluster := tx.Bucket(schema.Cluster.Name()); cluster != nil {
+		newest = later(newest, parseVersion(cluster.Get(schema.ClusterClusterVersionKeyName)))
+	}
+	return newest, applied
+}
+
+// readLog returns the highest version to which a log entry after the applied index sets the cluster, or nil if there is
+// none. After a crash, the log may have entries that are not in the database.
 func readLog(dir string, applied uint64) (*semver.Version, error) {
 	if !wal.Exist(dir) {
 		return nil, nil
@@ -106,7 +113,7 @@ func readLog(dir string, applied uint64) (*semver.Version, error) {
 	return newest, nil
 }
 
-// readEntries reads the log from its last snapshot on, where etcd will start too.
+// readEntries returns the log entries after the last snapshot, which are those that etcd reads.
 func readEntries(dir string) ([]*raftpb.Entry, error) {
 	snapshots, err := wal.ValidSnapshotEntries(zap.NewNop(), dir)
 	if err != nil {
@@ -125,7 +132,7 @@ func readEntries(dir string) ([]*raftpb.Entry, error) {
 	return entries, err
 }
 
-// parseVersion returns nil for what is no version.
+// parseVersion returns the version in a text, or nil if there is none.
 func parseVersion(text []byte) *semver.Version {
 	v, err := semver.NewVersion(string(text))
 	if err != nil {
@@ -134,7 +141,7 @@ func parseVersion(text []byte) *semver.Version {
 	return v
 }
 
-// later returns the higher version; nil is lower than any.
+// later returns the higher version. nil is lower than any version.
 func later(a, b *semver.Version) *semver.Version {
 	if a == nil || b != nil && a.LessThan(*b) {
 		return b
