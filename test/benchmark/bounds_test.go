@@ -30,19 +30,18 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
 
-// The most paths that a CRD can guard (rule C4), and the entries of a default that it has room for beside them.
+// The most paths that a CRD can guard (rule C4), and the entries of a default for which such a CRD still has room.
 const (
 	maxPaths   = maxGates * maxGates
 	maxEntries = 60_000
 )
 
-// boundedSizes are numbers of guarded paths. Entries of defaults, values and items grow with them.
+// boundedSizes are numbers of guarded paths. The entries of defaults, values and items grow with them.
 var boundedSizes = []int{256, 1024, 4096, maxPaths}
 
 func entriesFor(paths int) int { return paths * maxEntries / maxPaths }
 
-// manyPaths returns as many disabled gates as it takes to guard that many fields of .spec, in another order than that of
-// their names.
+// manyPaths returns disabled gates that guard n fields of .spec, in reverse order of their names.
 func manyPaths(n int) *apiextensions.CustomResourceDefinitionFeatureGates {
 	gates := &apiextensions.CustomResourceDefinitionFeatureGates{}
 	for i := range n {
@@ -59,8 +58,8 @@ func manyPaths(n int) *apiextensions.CustomResourceDefinitionFeatureGates {
 
 func manyName(i int) string { return fmt.Sprintf("g%05d", i) }
 
-// manyFields returns the schema of an object with that many fields and a map, and with a default of .spec that has all of
-// them, and that many entries in the map.
+// manyFields returns the schema of an object whose .spec has a number of fields and a map. The default of .spec sets all of
+// the fields, and a number of entries in the map.
 func manyFields(tb testing.TB, fields, entries int) *apiextensionsinternal.JSONSchemaProps {
 	tb.Helper()
 	properties := map[string]apiextensionsinternal.JSONSchemaProps{}
@@ -96,8 +95,8 @@ func crdOf(tb testing.TB, schema *apiextensionsinternal.JSONSchemaProps, gates *
 	return crd
 }
 
-// serve does what the server does when it begins to serve a CRD and what takes it long: while it holds a lock that all
-// other CRDs wait for. The schemas are those by which objects are then defaulted.
+// serve does the expensive part of what the server does before it serves a CRD. The server holds a lock meanwhile, for
+// which the handlers of all other CRDs wait. serve returns the schemas that default the objects, by version.
 func serve(crd *apiextensionsv1.CustomResourceDefinition) (map[string]*structuralschema.Structural, error) {
 	internal := &apiextensionsinternal.CustomResourceValidation{}
 	version := crd.Spec.Versions[0]
@@ -129,7 +128,7 @@ func enableGates(tb testing.TB) {
 	featuregatetesting.SetFeatureGateDuringTest(tb, utilfeature.DefaultFeatureGate, features.CRDFieldLevelVersioning, true)
 }
 
-// BenchmarkServe is what it takes to begin to serve a CRD, with disabled gates and without.
+// BenchmarkServe measures what the server does before it serves a CRD, with and without disabled gates.
 func BenchmarkServe(b *testing.B) {
 	enableGates(b)
 	for _, paths := range boundedSizes {
@@ -143,7 +142,7 @@ func BenchmarkServe(b *testing.B) {
 	}
 }
 
-// BenchmarkManyPaths is the part of it that compiles the gates.
+// BenchmarkManyPaths measures the part of BenchmarkServe that compiles the gates.
 func BenchmarkManyPaths(b *testing.B) {
 	for _, paths := range boundedSizes {
 		schema, gates := structuralOf(b, manyFields(b, paths, 1)), manyPaths(paths)
@@ -153,7 +152,8 @@ func BenchmarkManyPaths(b *testing.B) {
 	}
 }
 
-// BenchmarkDropDefaults is the part of it that concerns the defaults of disabled fields, beside a copy of all defaults.
+// BenchmarkDropDefaults measures the part of BenchmarkServe that drops the defaults of disabled fields, next to a copy of
+// the schema.
 func BenchmarkDropDefaults(b *testing.B) {
 	for _, paths := range boundedSizes {
 		schema := structuralOf(b, manyFields(b, paths, entriesFor(paths)))
@@ -167,14 +167,14 @@ func BenchmarkDropDefaults(b *testing.B) {
 	}
 }
 
-// defaultedMap is an endpoint behind a conversion webhook, and an object to create there: a map whose values have a
-// disabled field each, and are not what the schema defaults.
+// defaultedMap is an endpoint behind a conversion webhook, and an object to create there. The object has a map whose values
+// have a disabled field each, which has another value than its default.
 type defaultedMap struct {
 	endpoint *customresource.Endpoint
 	object   *unstructured.Unstructured
 }
 
-// newDefaultedMap makes a map with that many values, each of which has a default with that many entries.
+// newDefaultedMap returns a map with a number of values, each of which has a default with a number of entries.
 func newDefaultedMap(tb testing.TB, values, entries int) defaultedMap {
 	tb.Helper()
 	filled, byName := map[string]any{}, map[string]any{}
@@ -200,7 +200,7 @@ func newDefaultedMap(tb testing.TB, values, entries int) defaultedMap {
 	}}}
 }
 
-// copier is a conversion webhook that changes the version alone.
+// copier is a conversion webhook that changes nothing but the version.
 type copier struct{ runtime.ObjectConvertor }
 
 func (copier) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
@@ -209,20 +209,21 @@ func (copier) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (ru
 	return out, nil
 }
 
-// create has the gates evaluated on a copy of the object, which is not stored.
+// create evaluates the gates as a create does, on a copy of the object. Nothing is stored.
 func (m defaultedMap) create(ctx context.Context) error {
 	_, request := m.endpoint.Begin(ctx, nil)
 	u := m.object.DeepCopy()
 	request.Create(u)
 	request.Done(ctx, nil)
 	if value := u.Object["byName"].(map[string]any)[manyName(0)].(map[string]any); len(value) > 0 {
-		return fmt.Errorf("the disabled field is not dropped: %v", value)
+		return fmt.Errorf("the disabled field was not dropped: %v", value)
 	}
 	return nil
 }
 
-// BenchmarkDefaultsOfVersion is the cost of a request in a version behind a webhook, whose defaults must be told from what
-// the client sent: as many values of a map as there are paths elsewhere, with a default of as many fields.
+// BenchmarkDefaultsOfVersion measures a request in a version behind a webhook. The defaults of that version must be
+// distinguished from the values in the request. There are as many values in a map, and as many fields in their default, as
+// the other benchmarks have paths.
 func BenchmarkDefaultsOfVersion(b *testing.B) {
 	enableGates(b)
 	for _, size := range boundedSizes {
@@ -236,7 +237,7 @@ func BenchmarkDefaultsOfVersion(b *testing.B) {
 	}
 }
 
-// allDropped returns a request for an object all of whose fields are disabled, with a context that is audited.
+// allDropped returns a create, with audit annotations, of an object whose fields are all disabled.
 func allDropped(tb testing.TB, paths int) func() error {
 	tb.Helper()
 	schema := manyFields(tb, paths, 1)
@@ -258,13 +259,13 @@ func allDropped(tb testing.TB, paths int) func() error {
 		request.Create(object.DeepCopy())
 		request.Done(ctx, nil)
 		if n := auditBytes(ctx); n == 0 || n > 16<<10 {
-			return fmt.Errorf("V2: %d bytes of annotations", n)
+			return fmt.Errorf("V2: %d bytes of audit annotations, want some and at most %d", n, 16<<10)
 		}
 		return nil
 	}
 }
 
-// auditBytes returns how much longer the annotations make an entry of the audit log.
+// auditBytes returns the size of the audit annotations of a request.
 func auditBytes(ctx context.Context) int {
 	bytes := 0
 	for _, value := range audit.AuditContextFrom(ctx).GetEventAnnotations() {
@@ -273,7 +274,7 @@ func auditBytes(ctx context.Context) int {
 	return bytes
 }
 
-// BenchmarkAllDropped is the cost of a request that all gates of a CRD have something to say of.
+// BenchmarkAllDropped measures a request of which every gate of the CRD drops fields.
 func BenchmarkAllDropped(b *testing.B) {
 	enableGates(b)
 	for _, paths := range boundedSizes {
@@ -282,67 +283,64 @@ func BenchmarkAllDropped(b *testing.B) {
 	}
 }
 
-// TestR3AllocatedBytesGrowWithTheSize (rules R3, V2) holds without a clock that what is four times as large takes about
-// four times the memory, and not sixteen times.
+// growing are the works of TestR3AllocatedBytesGrowWithTheSize, by claim. Each returns what to run for a size.
+var growing = map[string]func(t *testing.T, size int) func() error{
+	"serving a CRD with disabled gates": func(t *testing.T, size int) func() error {
+		crd := crdOf(t, manyFields(t, size, entriesFor(size)), manyPaths(size))
+		return func() error { _, err := serve(crd); return err }
+	},
+	"dropping the defaults of disabled fields": func(t *testing.T, size int) func() error {
+		schema := structuralOf(t, manyFields(t, size, entriesFor(size)))
+		plan := fieldgate.Compile(manyPaths(size), schema)
+		return func() error { plan.WithoutDisabledDefaults(schema); return nil }
+	},
+	"distinguishing values from the defaults of a version": func(t *testing.T, size int) func() error {
+		m := newDefaultedMap(t, size, size)
+		return func() error { return m.create(t.Context()) }
+	},
+	"dropping all fields": func(t *testing.T, size int) func() error {
+		return allDropped(t, size)
+	},
+}
+
+// TestR3AllocatedBytesGrowWithTheSize (rules R3, V2) checks without a clock that the cost is linear: an input that is four
+// times as large takes about four times the memory, and not sixteen times.
 func TestR3AllocatedBytesGrowWithTheSize(t *testing.T) {
 	enableGates(t)
 	const small, factor, atMost = 512, 4, 5.5
-	for claim, work := range map[string]func(size int) func(){
-		"a CRD with disabled gates is served": func(size int) func() {
-			crd := crdOf(t, manyFields(t, size, entriesFor(size)), manyPaths(size))
-			return func() {
-				if _, err := serve(crd); err != nil {
-					t.Error(err)
-				}
-			}
-		},
-		"defaults of disabled fields are dropped": func(size int) func() {
-			schema := structuralOf(t, manyFields(t, size, entriesFor(size)))
-			plan := fieldgate.Compile(manyPaths(size), schema)
-			return func() { plan.WithoutDisabledDefaults(schema) }
-		},
-		"defaults of a version are told from values": func(size int) func() {
-			m := newDefaultedMap(t, size, size)
-			return func() {
-				if err := m.create(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}
-		},
-		"all fields are dropped": func(size int) func() {
-			do := allDropped(t, size)
-			return func() {
-				if err := do(); err != nil {
-					t.Error(err)
-				}
-			}
-		},
-	} {
-		t.Run("R3: "+claim, func(t *testing.T) {
-			one, four := allocated(work(small)), allocated(work(small*factor))
+	for work, run := range growing {
+		t.Run("R3: the memory for "+work+" grows linearly", func(t *testing.T) {
+			one, four := allocated(t, run(t, small)), allocated(t, run(t, small*factor))
 			if four > atMost*one {
-				t.Errorf("%.0f bytes, and %.0f for %d times the size", one, four, factor)
+				t.Errorf("%.0f bytes for size %d and %.0f for %d times the size, want at most %.1f times as many",
+					one, small, four, factor, atMost)
 			}
-			t.Logf("%.0f bytes, and %.1f times as much for %d times the size", one, four/one, factor)
+			t.Logf("%.0f bytes, and %.1f times as many for %d times the size", one, four/one, factor)
 		})
 	}
 }
 
-// allocated returns how many bytes a run allocates, the mean of a few.
-func allocated(run func()) float64 {
+// allocated returns how many bytes a run allocates, as the mean of several runs.
+func allocated(t *testing.T, run func() error) float64 {
+	t.Helper()
 	const runs = 5
-	run() // what is made once
+	mustRun := func() {
+		if err := run(); err != nil {
+			t.Error(err)
+		}
+	}
+	mustRun() // allocates what is allocated only once
 	var before, after goruntime.MemStats
 	goruntime.ReadMemStats(&before)
 	for range runs {
-		run()
+		mustRun()
 	}
 	goruntime.ReadMemStats(&after)
 	return float64(after.TotalAlloc-before.TotalAlloc) / runs
 }
 
-// TestInputsOfBounds keeps the benchmarks honest: every path guards something that is in the default, and the CRD fits into
-// a request.
+// TestInputsOfBounds checks the inputs of these benchmarks: every path guards a field that is in the default, and the CRD
+// is small enough for a request.
 func TestInputsOfBounds(t *testing.T) {
 	enableGates(t)
 	const requestLimit = 3 << 20
@@ -353,7 +351,7 @@ func TestInputsOfBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(text) > requestLimit {
-		t.Errorf("a CRD of %d bytes", len(text))
+		t.Errorf("the CRD has %d bytes, want at most %d", len(text), requestLimit)
 	}
 	schemas, err := serve(crd)
 	if err != nil {
@@ -361,6 +359,6 @@ func TestInputsOfBounds(t *testing.T) {
 	}
 	left := schemas["v1"].Properties["spec"].Default.Object.(map[string]any)
 	if len(left) != 1 || len(left["values"].(map[string]any)) != maxEntries {
-		t.Errorf("G8: the default has %d fields", len(left))
+		t.Errorf("G8: the default has %d fields, want only the map with %d entries", len(left), maxEntries)
 	}
 }

@@ -1,7 +1,6 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package benchmark measures what fairlead adds to a request, beside what upstream does in the same request.
 package benchmark
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
 
-// optionalFields is how many fields .spec.f000… the CronTab has beside those of KEP-2608.
+// optionalFields is how many fields .spec.f000… the CronTab has in addition to those of KEP-2608.
 const optionalFields = 100
 
 func props(kind string) apiextensionsinternal.JSONSchemaProps {
@@ -30,9 +29,21 @@ func objectOf(properties map[string]apiextensionsinternal.JSONSchemaProps) apiex
 	return apiextensionsinternal.JSONSchemaProps{Type: "object", Properties: properties}
 }
 
+// listMapOf returns the schema of a list map whose items are identified by name and have required fields.
+func listMapOf(
+	properties map[string]apiextensionsinternal.JSONSchemaProps, required ...string,
+) apiextensionsinternal.JSONSchemaProps {
+	item, listType := objectOf(properties), "map"
+	item.Required = required
+	list := props("array")
+	list.XListType, list.XListMapKeys = &listType, []string{"name"}
+	list.Items = &apiextensionsinternal.JSONSchemaPropsOrArray{Schema: &item}
+	return list
+}
+
 func fieldName(i int) string { return fmt.Sprintf("f%03d", i) }
 
-// crontabSchema is that of KEP-2608 with optional fields and a list map.
+// crontabSchema returns the schema of KEP-2608's CronTab with optional fields and a list map.
 func crontabSchema() *apiextensionsinternal.JSONSchemaProps {
 	spec := map[string]apiextensionsinternal.JSONSchemaProps{
 		"cronSpec": props("string"), "image": props("string"), "replicas": props("integer"),
@@ -40,20 +51,16 @@ func crontabSchema() *apiextensionsinternal.JSONSchemaProps {
 	for i := range optionalFields {
 		spec[fieldName(i)] = props("string")
 	}
-	item := objectOf(map[string]apiextensionsinternal.JSONSchemaProps{"name": props("string"), "image": props("string"), "size": props("integer")})
-	item.Required = []string{"name"}
-	listType := "map"
-	items := props("array")
-	items.XListType, items.XListMapKeys = &listType, []string{"name"}
-	items.Items = &apiextensionsinternal.JSONSchemaPropsOrArray{Schema: &item}
-	spec["items"] = items
+	spec["items"] = listMapOf(map[string]apiextensionsinternal.JSONSchemaProps{
+		"name": props("string"), "image": props("string"), "size": props("integer"),
+	}, "name")
 	root := objectOf(map[string]apiextensionsinternal.JSONSchemaProps{
 		"apiVersion": props("string"), "kind": props("string"), "metadata": props("object"), "spec": objectOf(spec),
 	})
 	return &root
 }
 
-// plan returns the plan of alpha gates with a path each: disabled unless they are switched on.
+// plan returns the plan of alpha gates with one path each.
 func plan(tb testing.TB, enabled bool, paths ...string) *fieldgate.Plan {
 	tb.Helper()
 	schema, err := structuralschema.NewStructural(crontabSchema())
@@ -77,12 +84,12 @@ func optionalPaths(n int) []string {
 	return paths
 }
 
-// evaluate is the one place that knows the signature of Plan.Evaluate.
+// evaluate calls Plan.Evaluate for all benchmarks.
 func evaluate(p *fieldgate.Plan, obj, old map[string]any) *fieldgate.Result {
 	return p.Evaluate(fieldgate.Write{Object: obj, Old: old})
 }
 
-// crontab returns a CronTab with that many of the optional fields.
+// crontab returns a CronTab with the given number of optional fields.
 func crontab(fields int) map[string]any {
 	spec := map[string]any{"cronSpec": "* * * * */5", "image": "my-awesome-cron-image", "replicas": int64(3)}
 	for i := range fields {
@@ -95,7 +102,7 @@ func crontab(fields int) map[string]any {
 	}
 }
 
-// crontabWithItems returns a CronTab whose list map has that many items, each with the field size.
+// crontabWithItems returns a CronTab whose list map has n items, each with the field size.
 func crontabWithItems(n int) map[string]any {
 	items := make([]any, n)
 	for i := range items {
@@ -111,13 +118,19 @@ func reverseItems(obj map[string]any) map[string]any {
 	return obj
 }
 
-// BenchmarkFieldGate is the cost of the CronTab's feature gates. Of every case, /gates=N is what fairlead adds, and the
-// lines without gates= are what upstream does with the same object in the same request.
+// BenchmarkFieldGate measures the feature gates of a CronTab. Lines with gates=N are what fairlead adds to a request; the
+// others are what upstream does with the same object in the same request.
 func BenchmarkFieldGate(b *testing.B) {
 	for _, n := range []int{1, 10, optionalFields} {
-		b.Run(fmt.Sprintf("create/absent/gates=%d", n), func(b *testing.B) { benchmarkUnchanged(b, plan(b, false, optionalPaths(n)...), crontab(0), nil) })
-		b.Run(fmt.Sprintf("create/dropped/gates=%d", n), func(b *testing.B) { benchmarkDropped(b, plan(b, false, optionalPaths(n)...), n) })
-		b.Run(fmt.Sprintf("create/enabled/gates=%d", n), func(b *testing.B) { benchmarkUnchanged(b, plan(b, true, optionalPaths(n)...), crontab(n), nil) })
+		b.Run(fmt.Sprintf("create/absent/gates=%d", n), func(b *testing.B) {
+			benchmarkUnchanged(b, plan(b, false, optionalPaths(n)...), crontab(0), nil)
+		})
+		b.Run(fmt.Sprintf("create/dropped/gates=%d", n), func(b *testing.B) {
+			benchmarkDropped(b, plan(b, false, optionalPaths(n)...), n)
+		})
+		b.Run(fmt.Sprintf("create/enabled/gates=%d", n), func(b *testing.B) {
+			benchmarkUnchanged(b, plan(b, true, optionalPaths(n)...), crontab(n), nil)
+		})
 		b.Run(fmt.Sprintf("update/absent/gates=%d", n), func(b *testing.B) {
 			benchmarkUnchanged(b, plan(b, false, optionalPaths(n)...), crontab(0), crontab(0))
 		})
@@ -130,7 +143,7 @@ func BenchmarkFieldGate(b *testing.B) {
 	}
 }
 
-// BenchmarkFieldGateListMap is the cost of an update of a list map with a guarded field in every item.
+// BenchmarkFieldGateListMap measures an update of a list map with a guarded field in every item.
 func BenchmarkFieldGateListMap(b *testing.B) {
 	p := plan(b, false, ".spec.items[*].size")
 	for _, n := range []int{10, 100, 1_000, 10_000} {
@@ -147,17 +160,17 @@ func BenchmarkFieldGateListMap(b *testing.B) {
 	}
 }
 
-// reportPer shows whether the time grows linearly.
+// reportPer reports the time per item, which stays the same if the time grows linearly.
 func reportPer(b *testing.B, items int) {
 	b.Helper()
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(items), "ns/item")
 }
 
-// benchmarkUnchanged evaluates one object again and again: it must be one that evaluation leaves as it is.
+// benchmarkUnchanged evaluates the same object in each iteration. Evaluation must not change it.
 func benchmarkUnchanged(b *testing.B, p *fieldgate.Plan, obj, old map[string]any) {
 	b.Helper()
 	if result := evaluate(p, obj, old); result != nil {
-		b.Fatalf("evaluation has an effect: %q", result.Warnings())
+		b.Fatalf("evaluation changes the object: %q", result.Warnings())
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -165,7 +178,8 @@ func benchmarkUnchanged(b *testing.B, p *fieldgate.Plan, obj, old map[string]any
 	}
 }
 
-// benchmarkDropped evaluates objects whose fields are then gone. New ones are made in batches, while the clock stands.
+// benchmarkDropped evaluates a new object in each iteration, since evaluation drops the fields. Objects are made in
+// batches while the timer is stopped.
 func benchmarkDropped(b *testing.B, p *fieldgate.Plan, fields int) {
 	b.Helper()
 	batch := make([]map[string]any, 1000)
@@ -182,7 +196,7 @@ func benchmarkDropped(b *testing.B, p *fieldgate.Plan, fields int) {
 	}
 }
 
-// benchmarkUpstream is what every request does with the object anyway.
+// benchmarkUpstream measures what upstream does with the object in every request.
 func benchmarkUpstream(b *testing.B, name string, obj map[string]any) {
 	b.Helper()
 	validator, _, err := validation.NewSchemaValidator(crontabSchema())
@@ -221,20 +235,24 @@ func TestEvaluationWithoutGuardedFieldsAllocatesNothing(t *testing.T) {
 		p := plan(t, false, append(optionalPaths(n), ".spec.items[*].absent")...)
 		obj, old := crontabWithItems(100), crontabWithItems(100)
 		for claim, run := range map[string]func(){
-			"R2: create":                func() { evaluate(p, obj, nil) },
-			"R2: update":                func() { evaluate(p, obj, old) },
-			"R2: update without a plan": func() { evaluate(nil, obj, old) },
+			"R2: a create allocates nothing":                 func() { evaluate(p, obj, nil) },
+			"R2: an update allocates nothing":                func() { evaluate(p, obj, old) },
+			"R2: an update without a plan allocates nothing": func() { evaluate(nil, obj, old) },
 		} {
-			t.Run(fmt.Sprintf("%s with %d gates", claim, n), func(t *testing.T) {
-				if allocations := testing.AllocsPerRun(100, run); allocations != 0 {
-					t.Errorf("%v allocations", allocations)
-				}
-			})
+			t.Run(fmt.Sprintf("%s, %d gates", claim, n), func(t *testing.T) { wantNoAllocations(t, run) })
 		}
 	}
 }
 
-// TestInputsOfBenchmarks keeps the benchmarks honest: objects are valid, and evaluation does what their names say.
+func wantNoAllocations(t *testing.T, run func()) {
+	t.Helper()
+	if allocations := testing.AllocsPerRun(100, run); allocations != 0 {
+		t.Errorf("%v allocations, want none", allocations)
+	}
+}
+
+// TestInputsOfBenchmarks checks that the objects of the benchmarks are valid, and that evaluation does with them what the
+// names of the benchmarks say.
 func TestInputsOfBenchmarks(t *testing.T) {
 	validator, _, err := validation.NewSchemaValidator(crontabSchema())
 	if err != nil {
@@ -247,7 +265,7 @@ func TestInputsOfBenchmarks(t *testing.T) {
 	}
 	obj := crontab(optionalFields)
 	if n := len(evaluate(plan(t, false, optionalPaths(optionalFields)...), obj, nil).Warnings()); n != optionalFields {
-		t.Errorf("%d of %d fields are dropped", n, optionalFields)
+		t.Errorf("%d fields are dropped, want %d", n, optionalFields)
 	}
 	if plan(t, true, optionalPaths(optionalFields)...) != nil {
 		t.Error("R2: enabled gates have a plan")

@@ -14,9 +14,9 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// allocationGuards are fixed requests with the number of allocations that they may make. Unlike times, allocations are
-// the same on every machine and, but for how maps grow, on every run; limits that are not 0 leave some room for that.
-// Who makes one cheaper lowers its limit; who has to raise one says why.
+// allocationGuards returns fixed requests with the number of allocations that they may make. Unlike times, allocations
+// are the same on every machine. They are almost the same on every run: limits other than 0 leave some room for how maps
+// grow. A change that saves allocations lowers the limit; a change that raises a limit gives the reason.
 func allocationGuards(tb testing.TB) []allocationGuard {
 	tb.Helper()
 	structural := structuralOf(tb, longRouteSchema(tb))
@@ -39,9 +39,9 @@ func allocationGuards(tb testing.TB) []allocationGuard {
 			allocationGuard{name("R2: no unions"), 0, func() { normalizeAndValidate(nil, obj, old) }},
 			allocationGuard{name("R2: gates without a guarded field"), 0, func() { evaluate(gates, obj, old) }},
 			allocationGuard{name("R2: no gates"), 0, func() { evaluate(nil, obj, old) }},
-			// What is cleared is paid for, what is around it is not.
+			// Only what is cleared may allocate, not the rest of the object.
 			allocationGuard{name("a member is cleared"), 30, func() { unions.Normalize(switched, old, scope.Everything) }},
-			// To name what is wrong takes another walk, which keeps its way through the object.
+			// To report the errors the object is walked a second time, with a path.
 			allocationGuard{
 				name("a union is invalid"), 30 + 6*float64(rules),
 				func() { unions.Validate(invalid, old, union.Options{}) },
@@ -60,19 +60,19 @@ type allocationGuard struct {
 func TestAllocationsDoNotGrow(t *testing.T) {
 	for _, g := range allocationGuards(t) {
 		if got := testing.AllocsPerRun(20, g.run); got > g.limit {
-			t.Errorf("%s: %v allocations, at most %v", g.name, got, g.limit)
+			t.Errorf("%s: %v allocations, want at most %v", g.name, got, g.limit)
 		} else {
-			t.Logf("%s: %v allocations of %v", g.name, got, g.limit)
+			t.Logf("%s: %v allocations, limit %v", g.name, got, g.limit)
 		}
 	}
 }
 
-// TestAllocationsOfDroppedFields counts what is allocated for fields that gates drop. Evaluation changes the object, so
-// that each run needs another.
+// TestAllocationsOfDroppedFields counts the allocations for fields that gates drop. Evaluation changes the object, so each
+// run needs a new one.
 func TestAllocationsOfDroppedFields(t *testing.T) {
 	const runs, fields, limit = 20, 10, 4
 	p := plan(t, false, optionalPaths(fields)...)
-	objects := make([]map[string]any, runs+1) // AllocsPerRun runs once more, to warm up
+	objects := make([]map[string]any, runs+1) // AllocsPerRun has one more run, to warm up
 	for i := range objects {
 		objects[i] = crontab(fields)
 	}
@@ -82,23 +82,23 @@ func TestAllocationsOfDroppedFields(t *testing.T) {
 		next++
 	})
 	if got > limit {
-		t.Errorf("%v allocations for %d dropped fields, at most %v", got, fields, limit)
+		t.Errorf("%v allocations for %d dropped fields, want at most %v", got, fields, limit)
 	}
 	t.Logf("%v allocations for %d dropped fields", got, fields)
 }
 
-// TestGuardedObjectsAreWhatTheyClaim keeps the guards honest, and normalization from changing them (rule R4): a second
-// run must have the same to do.
+// TestGuardedObjectsAreWhatTheyClaim checks that the switched route has exactly one union to normalize. Normalization must
+// not modify its input (rule R4), so a second run finds the same.
 func TestGuardedObjectsAreWhatTheyClaim(t *testing.T) {
 	unions := union.Compile(structuralOf(t, routeSchema(t)), nil)
 	switched := switchedRoute()
 	before := runtime.DeepCopyJSON(switched)
 	for range 2 {
 		if _, cleared := unions.Normalize(switched, route(), scope.Everything); len(cleared) != 1 {
-			t.Errorf("%d unions are cleared", len(cleared))
+			t.Errorf("%d unions are cleared, want 1", len(cleared))
 		}
 	}
 	if !hasOutdatedFilters(before, route()) {
-		t.Error("the stale update is not stale")
+		t.Error("the switched route has no member to clear")
 	}
 }

@@ -15,7 +15,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +25,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
-	"k8s.io/apiserver/pkg/cel/common"
 
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
@@ -37,8 +35,8 @@ import (
 // maxGates is how many gates a CRD may have (rule C4).
 const maxGates = 128
 
-// gatedPaths are fields that a route may have and route() has not: what almost every request meets. They are ten, below
-// list maps, where guards cost most.
+// gatedPaths returns ten paths of fields that a route may have, but the one of these benchmarks does not: almost every
+// request is like that. The fields are below list maps, where guards cost most.
 func gatedPaths() []string {
 	const filters = ".spec.rules[*].filters[*]"
 	return []string{
@@ -51,7 +49,7 @@ func gatedPaths() []string {
 	}
 }
 
-// disabledGates returns alpha gates with a path each.
+// disabledGates returns alpha gates with one path each.
 func disabledGates(paths []string) *apiextensions.CustomResourceDefinitionFeatureGates {
 	gates := &apiextensions.CustomResourceDefinitionFeatureGates{}
 	for i, path := range paths {
@@ -70,7 +68,7 @@ func topLevelPaths(n int) []string {
 	return paths
 }
 
-// longRouteSchema is routeSchema without a limit to the rules.
+// longRouteSchema returns routeSchema without the limit on the number of rules.
 func longRouteSchema(tb testing.TB) *apiextensionsinternal.JSONSchemaProps {
 	tb.Helper()
 	schema := routeSchema(tb)
@@ -81,44 +79,25 @@ func longRouteSchema(tb testing.TB) *apiextensionsinternal.JSONSchemaProps {
 	return schema
 }
 
-// scaleArms returns the works that are compared, for a route of that many rules.
-func scaleArms(tb testing.TB, rules int) []arm {
+// scaleWorkloads returns what is compared in an update of a route with the given number of rules.
+func scaleWorkloads(tb testing.TB, rules int) []workload {
 	tb.Helper()
-	internal := longRouteSchema(tb)
-	structural := structuralOf(tb, internal)
-	unions := union.Compile(structural, nil)
-	gates := fieldgate.Compile(disabledGates(gatedPaths()), structural)
-	celRules := cel.NewValidator(withRules(tb, structural), true, celconfig.PerCallLimit)
-	validator, _, err := validation.NewSchemaValidator(internal)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	ctx := tb.Context()
-	obj, old := routeOf(rules), routeOf(rules)
-	text, err := utiljson.Marshal(obj)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return []arm{
-		{"union", func() error { return walkError(normalizeAndValidate(unions, obj, old) == 0) }},
-		{"walk", func() error { return walkError(!hasOutdatedFilters(obj, old) && isValidRoute(obj)) }},
-		{"gates", func() error { return walkError(evaluate(gates, obj, old) == nil) }},
-		{"cel", func() error {
-			errs, _ := celRules.Validate(ctx, nil, structural, obj, nil, celconfig.RuntimeCELCostBudget)
-			return errs.ToAggregate()
-		}},
-		{"schema", func() error {
-			correlated := common.NewCorrelatedObject(obj, old, &model.Structural{Structural: structural})
-			ratcheting := validation.WithRatcheting(correlated)
-			return validation.ValidateCustomResourceUpdate(nil, obj, old, validator, ratcheting).ToAggregate()
-		}},
+	schema := longRouteSchema(tb)
+	gates := fieldgate.Compile(disabledGates(gatedPaths()), structuralOf(tb, schema))
+	update := newRouteUpdate(tb, schema, routeOf(rules), routeOf(rules))
+	return []workload{
+		{"union", update.normalizeAndValidate},
+		{"walk", update.walk},
+		{"gates", func() error { return errorUnless(evaluate(gates, update.obj, update.old) == nil) }},
+		{"cel", update.celRules(tb)},
+		{"schema", update.validateSchema},
 		{"managedfields", managedFieldsUpdate(tb, rules)},
-		{"deepcopy", func() error { runtime.DeepCopyJSON(obj); return nil }},
-		{"decode", func() error { var out map[string]any; return utiljson.Unmarshal(text, &out) }},
+		{"deepcopy", update.deepCopy},
+		{"decode", update.decode},
 	}
 }
 
-// managedFieldsUpdate is what the request handlers do for the owners of fields on every update.
+// managedFieldsUpdate returns what the request handlers do about managedFields on every update.
 func managedFieldsUpdate(tb testing.TB, rules int) func() error {
 	tb.Helper()
 	manager := fieldManager(tb)
@@ -130,7 +109,7 @@ func managedFieldsUpdate(tb testing.TB, rules int) func() error {
 		tb.Fatal(err)
 	}
 	if len(live.GetManagedFields()) != 1 {
-		tb.Fatalf("%d owners", len(live.GetManagedFields()))
+		tb.Fatalf("%d managedFields entries, want 1", len(live.GetManagedFields()))
 	}
 	changed := object.DeepCopyObject()
 	changed.(*unstructured.Unstructured).SetLabels(map[string]string{"app": "shop", "changed": "true"})
@@ -140,7 +119,7 @@ func managedFieldsUpdate(tb testing.TB, rules int) func() error {
 	}
 }
 
-// fieldManager is made as the handler of a CRD makes it.
+// fieldManager returns a field manager like the one in the handler of a CRD.
 func fieldManager(tb testing.TB) *managedfields.FieldManager {
 	tb.Helper()
 	spec, err := builder.BuildOpenAPIV3(routeCRD(tb), "v1", builder.Options{})
@@ -152,7 +131,7 @@ func fieldManager(tb testing.TB) *managedfields.FieldManager {
 		tb.Fatal(err)
 	}
 	kind := schema.GroupVersionKind{Group: "gateway.example.com", Version: "v1", Kind: "HTTPRoute"}
-	manager, err := managedfields.NewDefaultCRDFieldManager(converter, asIs{},
+	manager, err := managedfields.NewDefaultCRDFieldManager(converter, noConversion{},
 		unstructuredscheme.NewUnstructuredDefaulter(), unstructuredscheme.NewUnstructuredCreator(),
 		kind, kind.GroupVersion(), "", nil)
 	if err != nil {
@@ -161,10 +140,10 @@ func fieldManager(tb testing.TB) *managedfields.FieldManager {
 	return manager
 }
 
-// asIs converts nothing: the CRD has one version.
-type asIs struct{ runtime.ObjectConvertor }
+// noConversion is the converter of a CRD with one version.
+type noConversion struct{ runtime.ObjectConvertor }
 
-func (asIs) ConvertToVersion(in runtime.Object, _ runtime.GroupVersioner) (runtime.Object, error) {
+func (noConversion) ConvertToVersion(in runtime.Object, _ runtime.GroupVersioner) (runtime.Object, error) {
 	return in, nil
 }
 
@@ -191,22 +170,22 @@ func routeCRD(tb testing.TB) *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// BenchmarkScale is the cost of an update of an HTTPRoute, of 5 KB and of multiples of that.
+// BenchmarkScale measures an update of an HTTPRoute of 5 KB and of multiples of that.
 func BenchmarkScale(b *testing.B) {
 	for _, size := range []int{1, 4, 16, 64} {
-		for _, a := range scaleArms(b, 4*size) {
-			b.Run(fmt.Sprintf("%s/size=%d", a.name, size), func(b *testing.B) { benchmarkWork(b, a.do) })
+		for _, w := range scaleWorkloads(b, 4*size) {
+			b.Run(fmt.Sprintf("%s/size=%d", w.name, size), func(b *testing.B) { benchmarkWork(b, w.do) })
 		}
 	}
 }
 
-// BenchmarkDepth is the cost of a union below that many objects, each of which has a union too.
+// BenchmarkDepth measures nested objects that all have a union.
 func BenchmarkDepth(b *testing.B) {
 	for _, depth := range []int{1, 4, 16, 64} {
 		plan := union.Compile(structuralOf(b, nestedSchema(depth)), nil)
 		obj, old := nested(depth), nested(depth)
 		b.Run(fmt.Sprintf("union/depth=%d", depth), func(b *testing.B) {
-			benchmarkWork(b, func() error { return walkError(normalizeAndValidate(plan, obj, old) == 0) })
+			benchmarkWork(b, func() error { return errorUnless(normalizeAndValidate(plan, obj, old) == 0) })
 		})
 		b.Run(fmt.Sprintf("deepcopy/depth=%d", depth), func(b *testing.B) {
 			benchmarkWork(b, func() error { runtime.DeepCopyJSON(obj); return nil })
@@ -214,7 +193,7 @@ func BenchmarkDepth(b *testing.B) {
 	}
 }
 
-// nestedSchema has a union of two members at each level; the next level is one of them.
+// nestedSchema returns a schema with a union of two members at each level. One of the members is the next level.
 func nestedSchema(depth int) *apiextensionsinternal.JSONSchemaProps {
 	level := objectOf(nil)
 	for range depth {
@@ -238,21 +217,16 @@ func nested(depth int) map[string]any {
 	return level
 }
 
-// sourcesSchema has a list map whose items are as small as items with a union can be: 10,000 of them are an object that
-// etcd takes.
+// sourcesSchema returns a schema with a list map whose items have a union and little else, so that an object with 10,000 of
+// them is small enough for etcd.
 func sourcesSchema() *apiextensionsinternal.JSONSchemaProps {
 	discriminator := props("string")
 	discriminator.XUnions = &apiextensions.Unions{FieldMembers: map[string]apiextensions.MemberField{
 		"Git": {Name: "git"}, "S3": {Name: "s3"},
 	}}
-	item := objectOf(map[string]apiextensionsinternal.JSONSchemaProps{
+	items := listMapOf(map[string]apiextensionsinternal.JSONSchemaProps{
 		"name": props("string"), "type": discriminator, "git": props("string"), "s3": props("string"),
-	})
-	item.Required = []string{"name", "type"}
-	listType := "map"
-	items := props("array")
-	items.XListType, items.XListMapKeys = &listType, []string{"name"}
-	items.Items = &apiextensionsinternal.JSONSchemaPropsOrArray{Schema: &item}
+	}, "name", "type")
 	root := objectOf(map[string]apiextensionsinternal.JSONSchemaProps{"items": items})
 	return &root
 }
@@ -265,19 +239,16 @@ func sources(n int) []any {
 	return items
 }
 
-// BenchmarkListMap is the cost of an update of a list map with a union in each item.
+// BenchmarkListMap measures an update of a list map with a union in each item.
 func BenchmarkListMap(b *testing.B) {
 	plan := union.Compile(structuralOf(b, sourcesSchema()), nil)
 	for _, n := range []int{10, 100, 1_000, 10_000} {
 		old := map[string]any{"items": sources(n)}
 		same, reversed := map[string]any{"items": sources(n)}, map[string]any{"items": sources(n)}
 		slices.Reverse(reversed["items"].([]any))
-		for _, work := range []struct {
-			name string
-			do   func() error
-		}{
-			{"union", func() error { return walkError(normalizeAndValidate(plan, same, old) == 0) }},
-			{"union-reversed", func() error { return walkError(normalizeAndValidate(plan, reversed, old) == 0) }},
+		for _, work := range []workload{
+			{"union", func() error { return errorUnless(normalizeAndValidate(plan, same, old) == 0) }},
+			{"union-reversed", func() error { return errorUnless(normalizeAndValidate(plan, reversed, old) == 0) }},
 			{"deepcopy", func() error { runtime.DeepCopyJSON(same); return nil }},
 		} {
 			b.Run(fmt.Sprintf("%s/items=%d", work.name, n), func(b *testing.B) { benchmarkWork(b, work.do) })
@@ -285,7 +256,7 @@ func BenchmarkListMap(b *testing.B) {
 	}
 }
 
-// BenchmarkGates is the cost of gates whose fields the object has not, on update.
+// BenchmarkGates measures an update of an object that has none of the guarded fields.
 func BenchmarkGates(b *testing.B) {
 	structural := structuralOf(b, routeSchema(b))
 	obj, old := route(), route()
@@ -295,7 +266,7 @@ func BenchmarkGates(b *testing.B) {
 	}
 }
 
-// compiled are the things that are made once for a CRD.
+// compiled returns what is compiled once for a CRD.
 func compiled(tb testing.TB) []struct {
 	name    string
 	compile func() any
@@ -321,15 +292,15 @@ func compiled(tb testing.TB) []struct {
 	}
 }
 
-// BenchmarkCompile is what is done once for every version of a CRD.
+// BenchmarkCompile measures what is compiled once for every version of a CRD.
 func BenchmarkCompile(b *testing.B) {
 	for _, c := range compiled(b) {
 		b.Run(c.name, func(b *testing.B) { benchmarkWork(b, func() error { c.compile(); return nil }) })
 	}
 }
 
-// BenchmarkHeld tells how many bytes of heap what was compiled for a CRD holds, as the metric held-B. Times mean
-// nothing here.
+// BenchmarkHeld reports, as the metric held-B, how many bytes of heap are held by what is compiled for a CRD. Its times
+// mean nothing.
 func BenchmarkHeld(b *testing.B) {
 	for _, c := range compiled(b) {
 		b.Run(c.name, func(b *testing.B) {
@@ -340,10 +311,10 @@ func BenchmarkHeld(b *testing.B) {
 	}
 }
 
-// held returns the bytes of heap of what was compiled, the mean of a few.
+// held returns the bytes of heap that the result of compile holds, as the mean of several.
 func held(compile func() any) float64 {
 	const n = 20
-	compile() // what is made once for all CRDs
+	compile() // allocates what all CRDs share
 	all := make([]any, n)
 	before := liveHeap()
 	for i := range all {
@@ -357,17 +328,18 @@ func held(compile func() any) float64 {
 func liveHeap() int64 {
 	var stats goruntime.MemStats
 	goruntime.GC()
-	goruntime.GC() // for what pools and finalizers held
+	goruntime.GC() // the second one frees what pools and finalizers held
 	goruntime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
 }
 
-// TestInputsOfScaleBenchmarks keeps the benchmarks honest.
+// TestInputsOfScaleBenchmarks checks that every workload succeeds, that every path guards a field, and that the innermost
+// union is validated.
 func TestInputsOfScaleBenchmarks(t *testing.T) {
 	for _, rules := range []int{4, 16} {
-		for _, a := range scaleArms(t, rules) {
-			if err := a.do(); err != nil {
-				t.Errorf("%s, %d rules: %v", a.name, rules, err)
+		for _, w := range scaleWorkloads(t, rules) {
+			if err := w.do(); err != nil {
+				t.Errorf("%s, %d rules: %v", w.name, rules, err)
 			}
 		}
 	}
@@ -376,7 +348,7 @@ func TestInputsOfScaleBenchmarks(t *testing.T) {
 	for _, paths := range [][]string{gatedPaths(), topLevelPaths(maxGates)} {
 		disabled := fieldgate.Compile(disabledGates(paths), structural).DisabledPaths(scope.Everything)
 		if len(disabled) != len(paths) {
-			t.Errorf("%d of %d paths are guarded", len(disabled), len(paths))
+			t.Errorf("%d paths are guarded, want %d", len(disabled), len(paths))
 		}
 	}
 	deep := nested(16)
@@ -387,11 +359,11 @@ func TestInputsOfScaleBenchmarks(t *testing.T) {
 	deepest["other"] = map[string]any{}
 	errs, _ := union.Compile(structuralOf(t, nestedSchema(16)), nil).Validate(deep, nil, union.Options{})
 	if len(errs) != 1 {
-		t.Errorf("the union at the bottom is not looked at: %v", errs)
+		t.Errorf("errors of the innermost union: %v, want 1", errs)
 	}
 }
 
-// TestObjectOfMakeBench holds that what hack/bench sends to servers is what is measured here.
+// TestObjectOfMakeBench checks that hack/bench sends the object that is measured here to its servers.
 func TestObjectOfMakeBench(t *testing.T) {
 	text, err := os.ReadFile("../../hack/bench/internal/route/httproute.json")
 	if err != nil {

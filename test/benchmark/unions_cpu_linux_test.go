@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime is the time that the thread has had a CPU: others that want one do not count.
+// threadTime returns the CPU time of the current thread. Other threads and processes do not count.
 func threadTime(t *testing.T) time.Duration {
 	t.Helper()
 	var now unix.Timespec

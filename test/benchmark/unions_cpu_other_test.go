@@ -12,5 +12,5 @@ import (
 
 var start = time.Now()
 
-// threadTime is the time that has passed, since there is no better clock.
+// threadTime returns the time since the start, for lack of a portable clock of CPU time.
 func threadTime(*testing.T) time.Duration { return time.Since(start) }

@@ -16,15 +16,16 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// These name the request that a process of TestWorkDoesNotGrow makes, and how often.
+// Environment variables of the processes that TestWorkDoesNotGrow starts: the case to run, and how often.
 const (
 	workCase   = "FAIRLEAD_WORK_CASE"
 	workRepeat = "FAIRLEAD_WORK_REPEAT"
 )
 
-// workCases are fixed requests with the number of statements that our packages may execute for them. Counted are those
-// that the coverage counters of the compiler see: the same on every machine and on every run, unlike times. The limits
-// are what was counted and 5%; who makes a request cheaper lowers its limit, who has to raise one says why.
+// workCases are fixed requests with the number of statements that our packages may execute for them. The statements are
+// counted with the compiler's coverage counters. Unlike times, they are the same on every machine and on every run. A
+// limit is the counted number plus 5%. A change that saves statements lowers the limit; a change that raises a limit gives
+// the reason.
 var workCases = []struct {
 	name  string
 	limit int
@@ -36,7 +37,7 @@ var workCases = []struct {
 	{"no unions, no gates", 12},
 }
 
-// TestWorkOfOneCase is what the processes run; by itself it does nothing.
+// TestWorkOfOneCase is what those processes run. Without the environment variables it does nothing.
 func TestWorkOfOneCase(t *testing.T) {
 	name := os.Getenv(workCase)
 	if name == "" {
@@ -66,8 +67,8 @@ func TestWorkOfOneCase(t *testing.T) {
 	}
 }
 
-// TestWorkDoesNotGrow counts what a request of a valid object costs in executed statements, so that a change which
-// makes it walk more is seen without a clock (rules R2, R3).
+// TestWorkDoesNotGrow counts the statements that a request with a valid object executes, so that a change that walks more
+// of the object is noticed without a clock (rules R2, R3).
 func TestWorkDoesNotGrow(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "work.test")
 	const packages = "github.com/fairlead-dev/fairlead/pkg/registry/customresource/..."
@@ -79,15 +80,15 @@ func TestWorkDoesNotGrow(t *testing.T) {
 		const repeats = 100
 		work := (statements(t, binary, c.name, 1+repeats) - statements(t, binary, c.name, 1)) / repeats
 		if work > c.limit {
-			t.Errorf("%s: %d statements, at most %d", c.name, work, c.limit)
+			t.Errorf("%s: %d statements, want at most %d", c.name, work, c.limit)
 		} else {
-			t.Logf("%s: %d statements of %d", c.name, work, c.limit)
+			t.Logf("%s: %d statements, limit %d", c.name, work, c.limit)
 		}
 	}
 }
 
-// statements runs a case in a process of its own and returns how many statements it executed, compilation of the plan
-// included.
+// statements runs a case in a new process and returns how many statements it executed. They include the compilation of the
+// plan.
 func statements(t *testing.T, binary, name string, repeat int) int {
 	t.Helper()
 	profile := filepath.Join(t.TempDir(), "profile")
@@ -104,7 +105,7 @@ func statements(t *testing.T, binary, name string, repeat int) int {
 	total := 0
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
-		// file:from,to statements count
+		// A line is: file:from,to statements count
 		if fields := strings.Fields(lines.Text()); len(fields) == 3 {
 			total += number(t, fields[1]) * number(t, fields[2])
 		}
