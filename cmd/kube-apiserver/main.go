@@ -1,8 +1,8 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// kube-apiserver is Kubernetes' own API server with fairlead's features, and with an etcd of its own on request
-// (--embedded-etcd-dir).
+// kube-apiserver is Kubernetes' API server with fairlead's features. With --embedded-etcd-dir it runs etcd in its own
+// process. The command is in package app.
 package main
 
 import (

@@ -1,7 +1,8 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package app is the stock kube-apiserver command and what we add to it.
+// Package app adds --embedded-etcd-dir to the stock kube-apiserver command. Start with NewCommand. etcd.go runs the
+// stock command together with package embeddedetcd.
 package app
 
 import (
@@ -18,16 +19,17 @@ import (
 
 const embeddedEtcdDir = "embedded-etcd-dir"
 
-// NewCommand returns the stock command with --embedded-etcd-dir added. Without that flag it is the stock command. Like
-// the stock one it can be made only once in a process, because it takes over the signals.
+// NewCommand returns the stock command with --embedded-etcd-dir added. If the flag is not given, the command behaves
+// like the stock command. NewCommand can be called only once in a process, because the stock command installs signal
+// handlers.
 func NewCommand() *cobra.Command {
 	cmd := stock.NewAPIServerCommand()
 	addEmbeddedEtcd(cmd, func() { genericapiserver.RequestShutdown() })
 	return cmd
 }
 
-// addEmbeddedEtcd adds the flag to a command that serves with --etcd-servers. requestShutdown must make that command
-// return, as a signal would.
+// addEmbeddedEtcd adds the flag to a command that uses --etcd-servers. requestShutdown must make that command return,
+// like a signal does.
 func addEmbeddedEtcd(cmd *cobra.Command, requestShutdown func()) {
 	dir := addFlag(cmd)
 	serve := cmd.RunE
@@ -43,7 +45,7 @@ func addEmbeddedEtcd(cmd *cobra.Command, requestShutdown func()) {
 	}
 }
 
-// addFlag adds the flag, and a section with it to the help.
+// addFlag adds the flag, and a section for it to the help and the usage.
 func addFlag(cmd *cobra.Command) *string {
 	var sections cliflag.NamedFlagSets
 	section := sections.FlagSet("embedded etcd")
@@ -69,11 +71,12 @@ func addFlag(cmd *cobra.Command) *string {
 	return dir
 }
 
-// checkConflicts refuses the flags that say how to reach another etcd.
+// checkConflicts returns an error if the flags configure another etcd.
 func checkConflicts(flags *pflag.FlagSet) error {
 	for _, name := range []string{"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile"} {
 		if flags.Changed(name) {
-			return fmt.Errorf("--%s and --%s exclude each other: use an etcd of your own or the embedded one", embeddedEtcdDir, name)
+			return fmt.Errorf("--%s and --%s exclude each other: use an etcd of your own or the embedded one",
+				embeddedEtcdDir, name)
 		}
 	}
 	return nil

@@ -22,24 +22,27 @@ import (
 	stock "k8s.io/kubernetes/cmd/kube-apiserver/app"
 )
 
-// TestStockCommandIsKept makes the one command that a process can make.
+// TestStockCommandIsKept compares the flags, the help and the usage with the stock command. It is the only test that
+// calls stock.NewAPIServerCommand, which can be called only once in a process.
 func TestStockCommandIsKept(t *testing.T) {
 	cmd := stock.NewAPIServerCommand()
-	flags, help, usage := describeFlags(cmd.Flags()), helpOf(t, cmd), usageOf(t, cmd)
+	flags, help, usage := describeFlags(cmd.Flags()), outputOf(t, cmd, cmd.Help), outputOf(t, cmd, cmd.Usage)
 
 	addEmbeddedEtcd(cmd, func() {})
-	now := describeFlags(cmd.Flags())
-	if _, found := now[embeddedEtcdDir]; !found {
+	got := describeFlags(cmd.Flags())
+	if _, found := got[embeddedEtcdDir]; !found {
 		t.Errorf("--%s is missing", embeddedEtcdDir)
 	}
-	delete(now, embeddedEtcdDir)
-	if diff := cmp.Diff(flags, now); diff != "" {
-		t.Errorf("flags differ (-stock +ours):\n%s", diff)
+	delete(got, embeddedEtcdDir)
+	if diff := cmp.Diff(flags, got); diff != "" {
+		t.Errorf("flags (-stock +got):\n%s", diff)
 	}
-	for what, texts := range map[string][2]string{"help": {help, helpOf(t, cmd)}, "usage": {usage, usageOf(t, cmd)}} {
+	for what, texts := range map[string][2]string{
+		"help": {help, outputOf(t, cmd, cmd.Help)}, "usage": {usage, outputOf(t, cmd, cmd.Usage)},
+	} {
 		added, found := strings.CutPrefix(texts[1], texts[0])
 		if !found {
-			t.Errorf("%s does not begin with the stock one", what)
+			t.Errorf("%s does not begin with that of the stock command", what)
 		}
 		if !strings.HasPrefix(added, "\nEmbedded etcd flags:\n\n      --embedded-etcd-dir string ") {
 			t.Errorf("%s: added %q", what, added)
@@ -47,11 +50,12 @@ func TestStockCommandIsKept(t *testing.T) {
 	}
 	for _, name := range []string{"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile", "logging-format", watchGracePeriodFlag} {
 		if cmd.Flags().Lookup(name) == nil {
-			t.Errorf("the stock command has no --%s any more", name)
+			t.Errorf("the stock command has no --%s", name)
 		}
 	}
 }
 
+// describeFlags returns all properties of the flags by name.
 func describeFlags(flags *pflag.FlagSet) map[string]string {
 	all := map[string]string{}
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -60,27 +64,18 @@ func describeFlags(flags *pflag.FlagSet) map[string]string {
 	return all
 }
 
-func helpOf(t *testing.T, cmd *cobra.Command) string {
+// outputOf returns what cmd.Help or cmd.Usage prints.
+func outputOf(t *testing.T, cmd *cobra.Command, show func() error) string {
 	t.Helper()
 	var out bytes.Buffer
 	cmd.SetOut(&out)
-	if err := cmd.Help(); err != nil {
+	if err := show(); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
 }
 
-func usageOf(t *testing.T, cmd *cobra.Command) string {
-	t.Helper()
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	if err := cmd.Usage(); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
-}
-
-// fake is a command with the stock flags that matter here. It serves by calling serve with its --etcd-servers.
+// fake is a command with those flags of the stock command that serveWithEtcd reads or sets.
 type fake struct {
 	cmd      *cobra.Command
 	servers  []string
@@ -88,6 +83,7 @@ type fake struct {
 	shutdown chan struct{}
 }
 
+// newFake returns a command that calls serve.
 func newFake(t *testing.T, serve func(f *fake) error, args ...string) *fake {
 	t.Helper()
 	f := &fake{shutdown: make(chan struct{})}
@@ -123,10 +119,11 @@ func TestServesWithEtcd(t *testing.T) {
 		t.Errorf("got %v, want the server's error", err)
 	}
 	if _, err := os.Stat(strings.TrimPrefix(endpoint, "unix://")); !os.IsNotExist(err) {
-		t.Errorf("etcd still serves: %v", err)
+		t.Errorf("etcd still runs: %v", err)
 	}
 }
 
+// putKey writes a key to etcd.
 func putKey(ctx context.Context, endpoint string) error {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 	if err != nil {
@@ -137,7 +134,7 @@ func putKey(ctx context.Context, endpoint string) error {
 	return err
 }
 
-func TestGracePeriodGivenByTheUserIsKept(t *testing.T) {
+func TestGracePeriodOfTheUserIsKept(t *testing.T) {
 	f := newFake(t, func(f *fake) error {
 		if f.grace != 7*time.Second {
 			t.Errorf("got %v", f.grace)
@@ -161,7 +158,7 @@ func TestWithoutTheFlagNothingChanges(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestInvalidFlagsAreRejected(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -170,21 +167,23 @@ func TestRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		"two etcds": {
+		"--etcd-servers": {
 			args: []string{"--etcd-servers=http://elsewhere:2379"},
 			want: "--embedded-etcd-dir and --etcd-servers exclude each other",
 		},
-		"a certificate for another etcd": {
+		"a certificate for an external etcd": {
 			args: []string{"--etcd-certfile=some.crt"},
 			want: "--embedded-etcd-dir and --etcd-certfile exclude each other",
 		},
-		"an unknown flag":               {args: []string{"--unknown"}, want: "unknown flag"},
-		"a directory that etcd refuses": {args: []string{"--embedded-etcd-dir=" + file}, want: "not a directory"},
+		"an unknown flag": {args: []string{"--unknown"}, want: "unknown flag"},
+		"a data directory that is a file": {
+			args: []string{"--embedded-etcd-dir=" + file}, want: "not a directory",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
 			f := newFake(t, func(*fake) error {
-				t.Error("served")
+				t.Error("serve was called")
 				return nil
 			}, append([]string{"--embedded-etcd-dir=" + dir}, test.args...)...)
 			err := f.cmd.Execute()
@@ -192,16 +191,16 @@ func TestRefused(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 			if _, err := os.Stat(dir); !os.IsNotExist(err) {
-				t.Errorf("etcd was there: %v", err)
+				t.Errorf("etcd was started: %v", err)
 			}
 		})
 	}
 }
 
-func TestAskedForHelpItStartsNothing(t *testing.T) {
+func TestHelpStartsNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	f := newFake(t, func(*fake) error {
-		t.Error("served")
+		t.Error("serve was called")
 		return nil
 	}, "--embedded-etcd-dir="+dir, "--help")
 	f.cmd.SetOut(&bytes.Buffer{})
@@ -209,23 +208,23 @@ func TestAskedForHelpItStartsNothing(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("etcd was there: %v", err)
+		t.Errorf("etcd was started: %v", err)
 	}
 }
 
-// TestEndOfEtcdEndsTheServer lets etcd end, with a server that heeds the shutdown and with one that hangs.
+// TestEndOfEtcdEndsTheServer ends etcd, with a server that shuts down on request and with one that does not.
 func TestEndOfEtcdEndsTheServer(t *testing.T) {
-	for name, heeds := range map[string]bool{"server heeds the shutdown": true, "server hangs": false} {
+	for name, shutsDown := range map[string]bool{"the server shuts down": true, "the server hangs": false} {
 		t.Run(name, func(t *testing.T) {
 			release := make(chan struct{})
 			t.Cleanup(func() { close(release) })
 			ended := errors.New("etcd ended")
 			etcd := &fakeEtcd{done: make(chan struct{}), err: ended}
 			close(etcd.done)
-			asked := make(chan struct{})
-			err := serveUntilEnd(etcd, func() { close(asked) }, func() error {
-				if heeds {
-					<-asked
+			requested := make(chan struct{})
+			err := serveUntilEnd(etcd, func() { close(requested) }, func() error {
+				if shutsDown {
+					<-requested
 				} else {
 					<-release
 				}

@@ -12,22 +12,23 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/embeddedetcd"
 )
 
-// shutdownWithoutEtcd is how long the API server may take to stop after etcd has failed it. It then still waits for
-// writes that can no longer happen.
+// shutdownWithoutEtcd is how long the API server may take to shut down after etcd has ended. It would otherwise wait
+// for writes that cannot succeed.
 const shutdownWithoutEtcd = 5 * time.Second
 
-// Without a grace period the stock server does not end watches when it shuts down: a single `kubectl get --watch` keeps
-// it for a minute. With an etcd of its own there is no other server that would need such patience of it.
+// The default of the grace period. Without a grace period the stock server does not end watches when it shuts down, so
+// that a single `kubectl get --watch` delays the shutdown by a minute. That gives clients time to move to another API
+// server, and with an embedded etcd there is none.
 const (
 	watchGracePeriodFlag = "shutdown-watch-termination-grace-period"
 	watchGracePeriod     = "2s"
 )
 
-// serveWithEtcd runs serve with an etcd that is there before and after it. If etcd ends early, so does serve, with an
-// error.
+// serveWithEtcd starts etcd, runs serve, and stops etcd. If etcd ends while serve runs, it requests a shutdown and
+// returns an error.
 func serveWithEtcd(cmd *cobra.Command, dir string, requestShutdown func(), serve func() error) error {
 	flags := cmd.Flags()
-	logFormat, _ := flags.GetString("logging-format") // none in tests
+	logFormat, _ := flags.GetString("logging-format") // tests do not have the flag
 	etcd, err := embeddedetcd.Start(cmd.Context(), embeddedetcd.Options{Dir: dir, JSONLogs: logFormat == "json"})
 	if err != nil {
 		return err
@@ -45,14 +46,15 @@ func serveWithEtcd(cmd *cobra.Command, dir string, requestShutdown func(), serve
 	return serveUntilEnd(etcd, requestShutdown, serve, shutdownWithoutEtcd)
 }
 
-// server is what serveUntilEnd needs of an etcd.
+// server has the methods of embeddedetcd.Server that serveUntilEnd calls.
 type server interface {
 	Done() <-chan struct{}
 	Err() error
 }
 
-// serveUntilEnd runs serve until it returns or etcd ends. In that case serve has some patience's time to stop.
-func serveUntilEnd(etcd server, requestShutdown func(), serve func() error, patience time.Duration) error {
+// serveUntilEnd runs serve until it returns or etcd ends. If etcd ends, it requests a shutdown, waits up to timeout for
+// serve to return, and returns an error.
+func serveUntilEnd(etcd server, requestShutdown func(), serve func() error, timeout time.Duration) error {
 	served := make(chan error, 1)
 	go func() { served <- serve() }()
 	select {
@@ -67,7 +69,7 @@ func serveUntilEnd(etcd server, requestShutdown func(), serve func() error, pati
 		if err != nil {
 			return fmt.Errorf("embedded etcd: %w; then the API server: %w", etcd.Err(), err)
 		}
-	case <-time.After(patience):
+	case <-time.After(timeout):
 	}
 	return fmt.Errorf("embedded etcd: %w", etcd.Err())
 }
