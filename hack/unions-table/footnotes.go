@@ -11,12 +11,12 @@ import (
 	"github.com/fairlead-dev/fairlead/hack/unions-table/matrix"
 )
 
-// footnotes are numbered as they come; the same text has one number.
+// footnotes numbers footnotes in the order in which they are added. The same text has the same number.
 type footnotes struct {
 	texts []string
 }
 
-// of returns the marks of a row's footnotes.
+// of adds the footnotes of a row and returns the marks for them.
 func (f *footnotes) of(row matrix.Row) string {
 	var found []int
 	for _, exception := range row.But {
@@ -32,6 +32,7 @@ func (f *footnotes) of(row matrix.Row) string {
 	return " <sup>" + numbers(found) + "</sup>"
 }
 
+// number returns the number of a footnote, and adds it if it is new.
 func (f *footnotes) number(text string) int {
 	i := slices.Index(f.texts, text)
 	if i < 0 {
@@ -41,6 +42,7 @@ func (f *footnotes) number(text string) int {
 	return i + 1
 }
 
+// list returns the footnotes in Markdown.
 func (f *footnotes) list() string {
 	var out strings.Builder
 	for i, text := range f.texts {
@@ -49,4 +51,5 @@ func (f *footnotes) list() string {
 	return out.String()
 }
 
+// upper returns a text with an upper-case first letter.
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

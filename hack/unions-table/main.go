@@ -1,8 +1,9 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// unions-table writes KEP-1027's test matrix, as the integration test runs it, as a table into docs/unions.md. It runs
-// in the root of the repository.
+// unions-table writes KEP-1027's test matrix as a table into docs/unions.md. The matrix is a YAML file that the
+// integration test runs; package matrix reads it. hack/update-docs.sh runs this command in the root of the repository.
+// Start with table in table.go.
 package main
 
 import (
@@ -23,7 +24,7 @@ const (
 )
 
 func main() {
-	check := flag.Bool("check", false, "change nothing, and fail if the table is not up to date")
+	check := flag.Bool("check", false, "do not write the table, and fail if it is out of date")
 	flag.Parse()
 	if err := run(*check); err != nil {
 		fmt.Fprintln(os.Stderr, "unions-table:", err)
@@ -52,7 +53,7 @@ func run(check bool) error {
 	return os.WriteFile(doc, []byte(text), 0o644)
 }
 
-// replace returns the text with another table between the markers.
+// replace replaces the table between the markers in a text.
 func replace(text, table string) (string, error) {
 	before, rest, found := strings.Cut(text, begin)
 	_, after, closed := strings.Cut(rest, end)

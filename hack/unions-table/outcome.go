@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/hack/unions-table/matrix"
 )
 
-// union shows the union in a spec: its discriminator, and which members it has.
+// union returns the union in a spec: the value of its discriminator and the names of its members.
 func union(spec map[string]any) string {
 	source, ok := spec["source"].(map[string]any)
 	if !ok {
@@ -38,12 +38,12 @@ func discriminator(value any) string {
 	return fmt.Sprint(value)
 }
 
-// outcome says what becomes of a request.
+// outcome returns the result of a request with its warnings.
 func outcome(o matrix.Outcome, row matrix.Row) string {
 	return state(o, row) + warned(o)
 }
 
-// difference says what an outcome has that is not the row's.
+// difference returns how an outcome differs from that of the row.
 func difference(o matrix.Outcome, row matrix.Row) string {
 	if state(o, row) != state(row.Want, row) {
 		return outcome(o, row)
@@ -54,6 +54,7 @@ func difference(o matrix.Outcome, row matrix.Row) string {
 	return "with a warning"
 }
 
+// state returns the result of a request without its warnings: the errors, or the persisted union.
 func state(o matrix.Outcome, row matrix.Row) string {
 	switch {
 	case o.Errors != nil:
@@ -65,7 +66,7 @@ func state(o matrix.Outcome, row matrix.Row) string {
 	}
 }
 
-// warned shows the beginnings of the warnings.
+// warned returns the warnings without their details.
 func warned(o matrix.Outcome) string {
 	var out strings.Builder
 	for _, warning := range o.Warnings {

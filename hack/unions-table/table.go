@@ -12,16 +12,16 @@ import (
 	"github.com/fairlead-dev/fairlead/hack/unions-table/matrix"
 )
 
-// legend explains the columns.
+// legend is the text above the table that explains the columns.
 //
 //go:embed legend.md
 var legend string
 
-// titles are the headings of the parts, by what the client changes.
+// titles has the headings of the tables, by what the client changes.
 var titles = map[string]string{
 	"none":     "changes nothing in the union",
-	"existing": "changes what the union always had",
-	"new":      "sets what was added later",
+	"existing": "changes values or members that the union always had",
+	"new":      "sets values or members that were added later",
 }
 
 const header = `| client | server | union | stored | the client … | outcome | KEP |
@@ -50,6 +50,7 @@ func table(m *matrix.Matrix) string {
 	return out.String()
 }
 
+// count returns a sentence with the number of cases.
 func count(m *matrix.Matrix) string {
 	cases := 0
 	for _, row := range m.Rows {
@@ -57,10 +58,11 @@ func count(m *matrix.Matrix) string {
 	}
 	last := len(matrix.Writers) - 1
 	writers := strings.Join(matrix.Writers[:last], ", ") + " and " + matrix.Writers[last]
-	return fmt.Sprintf("A row is true of each combination of what it names. These are %d cases, each tested with %s.\n",
-		cases, writers)
+	return fmt.Sprintf("A row holds for every combination of its clients, servers and unions. "+
+		"These are %d cases, and each is tested with %s.\n", cases, writers)
 }
 
+// line returns a row of the table.
 func line(row matrix.Row, notes *footnotes) string {
 	cells := []string{
 		words(row.Client, matrix.Clients),
@@ -74,7 +76,7 @@ func line(row matrix.Row, notes *footnotes) string {
 	return "| " + strings.Join(cells, " | ") + " |\n"
 }
 
-// words lists words, but says that all are meant.
+// words returns a list of words, or "any" if it has all words.
 func words(used, all []string) string {
 	if len(used) == len(all) {
 		return "any"
@@ -82,6 +84,7 @@ func words(used, all []string) string {
 	return strings.Join(used, ", ")
 }
 
+// numbers returns a list of numbers.
 func numbers(list []int) string {
 	texts := make([]string, len(list))
 	for i, number := range list {

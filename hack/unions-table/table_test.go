@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/hack/unions-table/matrix"
 )
 
-// someRows are of each kind: the same for all, another outcome, another warning, an error, a note.
+// someRows has rows with the same outcome for all writers, another outcome, another warning, an error and a note.
 const someRows = `
 rows:
 - name: changes another field
@@ -61,13 +61,13 @@ const someTable = `
 |---|---|---|---|---|---|---|
 | all, some | all | any | §{type: S3, s3}§ | changes another field | unchanged <sup>1</sup> | 12, 16 |
 
-**The client changes what the union always had**
+**The client changes values or members that the union always had**
 
 | client | server | union | stored | the client … | outcome | KEP |
 |---|---|---|---|---|---|---|
 | any | any | optional | §{type: Git, git}§ | clears | §{type: ""}§; warning §spec.source.git: cleared§ <sup>2, 3</sup> |  |
 
-**The client sets what was added later**
+**The client sets values or members that were added later**
 
 | client | server | union | stored | the client … | outcome | KEP |
 |---|---|---|---|---|---|---|
@@ -79,7 +79,7 @@ const someTable = `
 
 **Left out**
 
-- Client some, server all, union any, where the client sets what was added later: it cannot.
+- Client some, server all, union any, where the client sets values or members that were added later: it cannot.
 `
 
 func TestTable(t *testing.T) {
@@ -107,7 +107,7 @@ func TestReplace(t *testing.T) {
 	}
 	again, err := replace(got, "new\n")
 	if err != nil || again != got {
-		t.Errorf("the second time differs: %q, %v", again, err)
+		t.Errorf("replacing the table again gives another text: %q, %v", again, err)
 	}
 	for _, text := range []string{"", begin, end, end + begin} {
 		if got, err := replace(text, "new\n"); err == nil {

@@ -9,7 +9,8 @@ import (
 	"slices"
 )
 
-// check returns what is wrong with the matrix, so that no case is lost by a slip of the pen.
+// check returns an error if a row is invalid, if two rows are the same, or if the matrix is not complete. Without it, a
+// mistake in the file could leave a case untested.
 func (m *Matrix) check() error {
 	var errs []error
 	seen := map[string]bool{}
@@ -20,7 +21,7 @@ func (m *Matrix) check() error {
 		for _, cell := range row.Cells() {
 			what := fmt.Sprintf("row %q of %v, persisted as %v", row.Name, cell, row.Persisted)
 			if seen[what] {
-				errs = append(errs, fmt.Errorf("%s: there are two", what))
+				errs = append(errs, fmt.Errorf("%s: duplicate", what))
 			}
 			seen[what] = true
 		}
@@ -33,7 +34,7 @@ func (m *Matrix) check() error {
 	return errors.Join(append(errs, m.checkComplete(), m.checkKEP())...)
 }
 
-// checkComplete finds cells that are neither a case nor left out, or both.
+// checkComplete returns an error for every cell that has no row and is not left out, or that has a row and is left out.
 func (m *Matrix) checkComplete() error {
 	rows, leftOut := map[Cell]bool{}, map[Cell]bool{}
 	for _, row := range m.Rows {
@@ -57,6 +58,7 @@ func (m *Matrix) checkComplete() error {
 	return errors.Join(errs...)
 }
 
+// checkKEP returns an error unless the rows have exactly the cases of KEP-1027.
 func (m *Matrix) checkKEP() error {
 	var named []int
 	for _, row := range m.Rows {
@@ -101,23 +103,25 @@ func (w Where) check() error {
 
 func (o Outcome) check() error {
 	if (o.Spec == nil) == (o.Errors == nil) {
-		return errors.New("an outcome has a spec or errors")
+		return errors.New("an outcome must have either a spec or errors")
 	}
 	return nil
 }
 
+// known returns an error if a word is unknown, or if there is none.
 func known(what string, words, used []string) error {
 	if len(used) == 0 {
 		return fmt.Errorf("no %s", what)
 	}
 	for _, word := range used {
 		if !slices.Contains(words, word) {
-			return fmt.Errorf("%s %q is none of %q", what, word, words)
+			return fmt.Errorf("%s %q is not one of %q", what, word, words)
 		}
 	}
 	return nil
 }
 
+// present returns an error if a text is empty.
 func present(what, text string) error {
 	if text == "" {
 		return fmt.Errorf("no %s", what)

@@ -1,8 +1,8 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package matrix is KEP-1027's test matrix as data (rule U11). The integration test runs every row of it, and
-// docs/unions.md shows it as a table.
+// Package matrix reads KEP-1027's test matrix from YAML (rule U11). The integration test runs every row of it, and
+// docs/unions.md shows it as a table. Start with Read and Row.
 package matrix
 
 import (
@@ -13,29 +13,29 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The words of the data, in the order in which they are shown.
+// The values in the matrix, in the order of the table.
 var (
-	// Clients are told apart by what they know of the union.
+	// Clients has the kinds of clients: their types have all members of the union, some of them, or none.
 	Clients = []string{"all", "some", "none"}
-	// Servers are told apart by what their schema has of it.
+	// Servers has the kinds of servers: their schemas have all members of the union, or some of them.
 	Servers = []string{"all", "some"}
-	// Unions may be empty if they are optional.
+	// Unions has the kinds of unions: the discriminator is required, or may be absent or empty.
 	Unions = []string{"required", "optional"}
-	// Changes are what a client does to the union.
+	// Changes has what a client changes: nothing in the union, values or members that it always had, or later ones.
 	Changes = []string{"none", "existing", "new"}
-	// Writers are the ways to write.
+	// Writers has the verbs and patch types of requests.
 	Writers = []string{"PUT", "JSON patch", "merge patch", "server-side apply", "kubectl apply"}
-	// KEP are the cases that KEP-1027 names.
+	// KEP has the numbers of all cases in KEP-1027 that the matrix must have.
 	KEP = []int{12, 16, 22, 23, 27, 28, 34, 39}
 )
 
-// Matrix is all of it.
+// Matrix has the cases that are tested, and those that are left out.
 type Matrix struct {
 	Rows    []Row     `json:"rows"`
 	LeftOut []LeftOut `json:"leftOut"`
 }
 
-// Where says for which clients, servers and unions something holds: for each combination of them.
+// Where selects every combination of its clients, servers and unions.
 type Where struct {
 	Client []string `json:"client"`
 	Server []string `json:"server"`
@@ -43,51 +43,51 @@ type Where struct {
 	Change string   `json:"change"`
 }
 
-// Row is a case.
+// Row is a test case for every combination that it selects.
 type Row struct {
 	// Name is what the client does.
 	Name string `json:"name"`
-	// KEP are the numbers that the case has in KEP-1027.
+	// KEP has the numbers of the case in KEP-1027.
 	KEP   []int `json:"kep,omitempty"`
 	Where `json:",inline"`
-	// Persisted is the spec that is stored, written while the server's schema had everything.
+	// Persisted is the spec that is stored before the request. It was written when the schema had all members.
 	Persisted map[string]any `json:"persisted"`
-	// Changes is what the client makes of the spec that it read, as a merge patch: null is what it unsets.
+	// Changes is what the client changes in the spec that it has read, as a merge patch.
 	Changes map[string]any `json:"changes"`
-	// Want is the outcome, but for some writers.
+	// Want is the outcome for all writers that But does not have.
 	Want Outcome     `json:"want"`
 	But  []Exception `json:"but,omitempty"`
-	// Note is what else to know.
+	// Note is a footnote to the row.
 	Note string `json:"note,omitempty"`
 }
 
-// Outcome is what becomes of a request: it is stored as Spec, or refused with Errors and nothing changes.
+// Outcome is the result of a request: it is persisted as Spec, or rejected with Errors, so that nothing changes.
 type Outcome struct {
 	Spec     map[string]any `json:"spec,omitempty"`
 	Warnings []string       `json:"warnings,omitempty"`
-	// Errors are fields and reasons as in the text of the error.
+	// Errors has the field and the type of every error, as in the text of the error.
 	Errors []string `json:"errors,omitempty"`
 }
 
-// Exception is another outcome of some writers.
+// Exception is a different outcome for some writers.
 type Exception struct {
 	Writers []string `json:"writers"`
 	Why     string   `json:"why"`
 	Want    Outcome  `json:"want"`
 }
 
-// LeftOut are cases that are none.
+// LeftOut selects combinations that are not tested, for a reason.
 type LeftOut struct {
 	Where `json:",inline"`
 	Why   string `json:"why"`
 }
 
-// Cell is a combination of client, server, union and change.
+// Cell is one combination of client, server, union and change.
 type Cell struct {
 	Client, Server, Union, Change string
 }
 
-// Read reads the matrix and checks that it is complete and makes sense.
+// Read reads the matrix from a file and checks that it is valid and complete.
 func Read(file string) (*Matrix, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -103,7 +103,7 @@ func Read(file string) (*Matrix, error) {
 	return &m, nil
 }
 
-// Cells returns the combinations.
+// Cells returns all combinations that w selects.
 func (w Where) Cells() []Cell {
 	var cells []Cell
 	for _, union := range w.Union {
@@ -116,7 +116,7 @@ func (w Where) Cells() []Cell {
 	return cells
 }
 
-// WantOf returns the outcome of a writer.
+// WantOf returns the outcome for a writer.
 func (r Row) WantOf(writer string) Outcome {
 	for _, exception := range r.But {
 		if slices.Contains(exception.Writers, writer) {

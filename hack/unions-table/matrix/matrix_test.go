@@ -25,17 +25,17 @@ func TestReadFindsMistakes(t *testing.T) {
 	}
 	for _, tc := range []struct{ name, old, new, want string }{
 		{"an unknown field", "\n  change: none", "\n  changed: none", `unknown field "changed"`},
-		{"an unknown word", "server: [all, some]", "server: [all, most]", `server "most" is none of`},
+		{"an unknown word", "server: [all, some]", "server: [all, most]", `server "most" is not one of`},
 		{"no word", "client: [all, some, none]", "client: []", "no client"},
-		{"a cell that nobody thought of", "\nleftOut:\n- client: [some]", "\nleftOut:\n- client: [none]",
+		{"a cell without a row that is not left out", "\nleftOut:\n- client: [some]", "\nleftOut:\n- client: [none]",
 			"{Client:some Server:all Union:required Change:new} has rows: false, is left out: false"},
-		{"a cell that is left out and a case", "\nleftOut:\n- client: [some]", "\nleftOut:\n- client: [some, all]",
+		{"a cell with a row that is left out", "\nleftOut:\n- client: [some]", "\nleftOut:\n- client: [some, all]",
 			"{Client:all Server:all Union:required Change:new} has rows: true, is left out: true"},
 		{"a case of the KEP that is missing", "kep: [22, 27]", "kep: [22]", "want [12 16 22 23 27 28 34 39]"},
 		{"an exception without a reason", "    why: ", "    why: '' #", "no why"},
-		{"two exceptions of a writer", "writers: [PUT]", "writers: [PUT, PUT]", "a writer has two exceptions"},
-		{"no outcome", `want: {errors: ["spec.source.git: Forbidden"]}`, "want: {}", "has a spec or errors"},
-		{"the same twice", "client: [all, some, none]", "client: [all, some, none, none]", "there are two"},
+		{"two exceptions for a writer", "writers: [PUT]", "writers: [PUT, PUT]", "a writer has two exceptions"},
+		{"no outcome", `want: {errors: ["spec.source.git: Forbidden"]}`, "want: {}", "must have either a spec or errors"},
+		{"a duplicate cell", "client: [all, some, none]", "client: [all, some, none, none]", "duplicate"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "matrix.yaml")
