@@ -1,8 +1,8 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// models-schema prints the OpenAPI v2 definitions of CustomResourceDefinition with fairlead's fields, in the form
-// that applyconfiguration-gen reads.
+// models-schema prints the OpenAPI v2 definitions of CustomResourceDefinition, including fairlead's fields.
+// hack/update-codegen.sh runs it, because applyconfiguration-gen reads these definitions.
 package main
 
 import (
@@ -24,6 +24,7 @@ func main() {
 	}
 }
 
+// swagger returns an OpenAPI v2 document with the definitions.
 func swagger() *spec.Swagger {
 	ref := func(name string) spec.Ref { return spec.MustCreateRef("#/definitions/" + name) }
 	defs := crdopenapi.GetOpenAPIDefinitions(ref)
@@ -40,7 +41,8 @@ func swagger() *spec.Swagger {
 	}}
 }
 
-// v2Schema returns the OpenAPI v2 schema that a v3 definition embeds where the two differ (int-or-string and such).
+// v2Schema returns the OpenAPI v2 schema of a definition. Definitions whose v2 and v3 schemas differ, such as
+// int-or-string, have it in an extension.
 func v2Schema(def common.OpenAPIDefinition) spec.Schema {
 	if v2, ok := def.Schema.Extensions[common.ExtensionV2Schema].(spec.Schema); ok {
 		return v2

@@ -1,7 +1,7 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testyaml reads the YAML that tests are written in. A text that cannot be read fails the test.
+// Package testyaml parses YAML in tests. If a text cannot be parsed, the test fails.
 package testyaml
 
 import (
@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Parse reads a value of any API type, and nothing that the type does not have.
+// Parse parses a value of any API type. The test fails if the text has a field that the type does not have.
 func Parse[T any](t testing.TB, text string) T {
 	t.Helper()
 	var out T
@@ -25,7 +25,8 @@ func Parse[T any](t testing.TB, text string) T {
 	return out
 }
 
-// Object reads an object the way the server holds custom resources: numbers are int64 or float64. Empty text is nil.
+// Object parses a custom resource as the server decodes it: numbers are int64 or float64. It returns nil for an empty
+// text.
 func Object(t testing.TB, text string) map[string]any {
 	t.Helper()
 	if strings.TrimSpace(text) == "" {
@@ -38,7 +39,7 @@ func Object(t testing.TB, text string) map[string]any {
 	return out
 }
 
-// Schema reads the schema of a CRD as validation of CRDs sees it.
+// Schema parses a schema into the internal type, which the validation of CRDs uses.
 func Schema(t testing.TB, text string) *apiextensions.JSONSchemaProps {
 	t.Helper()
 	v1 := Parse[*apiextensionsv1.JSONSchemaProps](t, text)
@@ -49,7 +50,7 @@ func Schema(t testing.TB, text string) *apiextensions.JSONSchemaProps {
 	return internal
 }
 
-// Structural reads the schema of a CRD as the handler of its custom resources sees it.
+// Structural parses a schema into a structural schema, which the handler of custom resources uses.
 func Structural(t testing.TB, text string) *structuralschema.Structural {
 	t.Helper()
 	schema, err := structuralschema.NewStructural(Schema(t, text))
