@@ -72,25 +72,6 @@ func TestC3GatesSurviveEveryEncoding(t *testing.T) {
 	})
 }
 
-// TestStoredGatesAreDecodedWithoutSpareCapacity decodes a CRD in the form in which it is stored. The watch cache keeps
-// the decoded slices in memory.
-func TestStoredGatesAreDecodedWithoutSpareCapacity(t *testing.T) {
-	scheme := runtime.NewScheme()
-	install.Install(scheme)
-	codecs := serializer.NewCodecFactory(scheme)
-	gate := `{"name":"A","preRelease":"alpha","fieldPaths":[".spec.a"]}`
-	stored := `{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"CustomResourceDefinition",` +
-		`"spec":{"customFeatureGates":{"featureGates":[` + gate + `,` + gate + `,` + gate + `]}}}`
-	obj, err := runtime.Decode(codecs.UniversalDecoder(crd.SchemeGroupVersion), []byte(stored))
-	if err != nil {
-		t.Fatal(err)
-	}
-	gates := obj.(*crd.CustomResourceDefinition).Spec.CustomFeatureGates.FeatureGates
-	if len(gates) != 3 || cap(gates) != 3 || cap(gates[0].FieldPaths) != 1 {
-		t.Errorf("%d gates, capacity for %d and for %d paths", len(gates), cap(gates), cap(gates[0].FieldPaths))
-	}
-}
-
 // TestC3ProtobufKeepsFalseApartFromAbsent also covers the empty string (rule C3).
 func TestC3ProtobufKeepsFalseApartFromAbsent(t *testing.T) {
 	no, empty := false, ""
