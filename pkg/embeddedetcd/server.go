@@ -106,8 +106,8 @@ func (s *Server) start(ctx context.Context, jsonLogs bool) error {
 	}
 }
 
-// launch calls embed.StartEtcd, which cannot be interrupted. If ctx ends first, launch returns, and etcd is stopped when
-// embed.StartEtcd returns.
+// launch calls embed.StartEtcd, which cannot be interrupted. If ctx ends first, launch returns, and etcd is stopped
+// when embed.StartEtcd returns.
 func (s *Server) launch(ctx context.Context, jsonLogs bool) error {
 	logger, err := newLogger(s.level, jsonLogs)
 	if err != nil {

@@ -1,12 +1,14 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package customresourcedefinition keeps customFeatureGates and x-kubernetes-unions when a full update (PUT) of a
-// CustomResourceDefinition leaves them out (rule C9). Start with WithUpdate and KeepLeftOut, which the patched registry
-// of CustomResourceDefinitions calls.
+// Package customresourcedefinition has the functions that the patched registry of CustomResourceDefinitions calls.
 //
-// A typed client that was built without these fields reads a CustomResourceDefinition, loses them when it decodes it,
-// and sends back the rest. It does not mean to remove the fields, and removing the gates would open every field that
-// they guard. Patches and server-side apply need no such protection, because they only change the fields that they
-// name.
+// strategy.go is for the strategy: it drops customFeatureGates if the feature is disabled (rule F4), and returns
+// warnings.
+//
+// WithUpdate and KeepLeftOut in update.go keep customFeatureGates and x-kubernetes-unions when a full update (PUT)
+// leaves them out (rule C9). A typed client that was built without these fields reads a CustomResourceDefinition, loses
+// them when it decodes it, and sends back the rest. It does not mean to remove the fields, and removing the gates would
+// open every field that they guard. Patches and server-side apply need no such protection, because they only change the
+// fields that they name.
 package customresourcedefinition

@@ -12,9 +12,9 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/features"
 )
 
-// DropDisabledFields drops customFeatureGates from newCRD while the feature is disabled, unless oldCRD has it (rule F4).
-// oldCRD is the persisted CRD, nil on create. It must be called before the generation is computed, so that a dropped
-// field does not change it.
+// DropDisabledFields drops customFeatureGates from newCRD while the feature is disabled, unless oldCRD has it (rule
+// F4). oldCRD is the persisted CRD, nil on create. It must be called before the generation is computed, so that a
+// dropped field does not change it.
 func DropDisabledFields(newCRD, oldCRD *apiextensions.CustomResourceDefinition) {
 	inUse := oldCRD != nil && oldCRD.Spec.CustomFeatureGates != nil
 	if !inUse && !utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning) {
@@ -28,8 +28,8 @@ func GateWarnings(newCRD, oldCRD *apiextensions.CustomResourceDefinition) []stri
 	return validation.WarningsForCustomFeatureGates(&newCRD.Spec, specOf(oldCRD), field.NewPath("spec"))
 }
 
-// UnionWarnings returns the warnings about the unions that a write of newCRD over oldCRD introduces (rule U2). oldCRD is
-// nil on create.
+// UnionWarnings returns the warnings about the unions that a write of newCRD over oldCRD introduces (rule U2). oldCRD
+// is nil on create.
 func UnionWarnings(newCRD, oldCRD *apiextensions.CustomResourceDefinition) []string {
 	return validation.WarningsForUnions(&newCRD.Spec, specOf(oldCRD), field.NewPath("spec"))
 }

@@ -19,8 +19,8 @@ const delimiters = ".[]"
 // bracket literally, ['name'] takes any character and the escapes \a \b \f \n \r \t \v \' and \\.
 //
 // Parse is stricter than upstream in these cases:
-//   - .name is rejected if the name starts with a single quote, contains a double quote, is *, or has white space around
-//     it. All of these can be written as ['name'].
+//   - .name is rejected if the name starts with a single quote, contains a double quote, is *, or has white space
+//     around it. All of these can be written as ['name'].
 //   - Control characters and line breaks must be escaped.
 //   - A backslash in quotes always escapes the next character, so that a name may end in a backslash.
 //

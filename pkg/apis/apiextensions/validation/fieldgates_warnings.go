@@ -50,8 +50,8 @@ func stableDisabledWarning(gatePath *field.Path, name string) string {
 }
 
 func undefinedWarning(gatePath *field.Path, name string) string {
-	return fmt.Sprintf("%s: guards nothing: feature gate %q has no definition, give preRelease and fieldPaths or remove it",
-		gatePath, name)
+	return fmt.Sprintf("%s: guards nothing: feature gate %q has no definition, "+
+		"give preRelease and fieldPaths or remove it", gatePath, name)
 }
 
 func scaleWarning(fieldPath *field.Path, name string) string {

@@ -63,7 +63,8 @@ func walkProperties(n *schemaNode, visit func(*schemaNode)) {
 		property := n.below(propertyOf(n.schema, name), propertyOf(n.old, name), n.path.Child("properties").Key(name))
 		property.parent, property.name, property.parentIsResource = n.schema, name, n.isResource()
 		if n.isResource() && isTypeOrObjectMeta(name) {
-			property.setMisplaced("must not stand in apiVersion, kind or metadata of a resource: set it on a property beside them")
+			property.setMisplaced(
+				"must not stand in apiVersion, kind or metadata of a resource: set it on a property beside them")
 		}
 		walkUnions(property, visit)
 	}
