@@ -1,7 +1,8 @@
 # Copyright The fairlead Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# A menu; what takes more than a line is in hack/. LINE is the Kubernetes line to build, always explicit below.
+# The list of what can be done; the scripts are in hack/. LINE is the Kubernetes line. It has a default here only: the
+# scripts require it.
 
 LINE ?= v1.37
 PORT ?= 6443
@@ -11,18 +12,18 @@ export LINE PORT
 OUT := _output
 
 .PHONY: help
-help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "Variables: LINE=$(LINE) (Kubernetes line), PORT=$(PORT) (of make run)"
+help: ## Print this list.
+	@awk -F ':.*## ' '/^##@ /{print substr($$0, 5)} /^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "Variables: LINE=$(LINE) (the Kubernetes line), PORT=$(PORT) (of make run)"
 
 ##@ Use
 
 .PHONY: run
-run: build ## Stage, build and serve on 127.0.0.1:PORT; Ctrl-C stops. Data stays in _output/run.
+run: build ## Build the server and run it on 127.0.0.1:PORT until Ctrl-C; its data stays in _output/run.
 	@$(OUT)/bin/fairlead-run
 
 .PHONY: clean-run
-clean-run: ## Forget the data, certificates and kubeconfig of make run.
+clean-run: ## Remove the data, certificates and kubeconfig of make run.
 	@hack/clean-run.sh
 
 .PHONY: envtest-assets
@@ -40,7 +41,7 @@ build: stage ## Build _output/bin/kube-apiserver and fairlead-run.
 	@hack/build.sh server
 
 .PHONY: stock
-stock: stage ## Build the unpatched kube-apiserver of the line into _output/stock, to compare with.
+stock: stage ## Build the unpatched kube-apiserver of the line into _output/stock, for comparison.
 	@hack/build.sh stock
 
 .PHONY: release
@@ -50,26 +51,26 @@ release: stage ## Build static kube-apiserver binaries for linux/amd64 and linux
 ##@ Test
 
 .PHONY: test
-test: test-unit test-upstream test-integration ## Everything that can be tested here.
+test: test-unit test-upstream test-integration ## Run all tests.
 
 .PHONY: test-unit
-test-unit: stage ## Our unit tests, those of hack/patchset among them.
+test-unit: stage ## Run our unit tests.
 	@hack/test-unit.sh
 
 .PHONY: test-upstream
-test-upstream: stage ## Upstream's unit tests of every patched package, with all our gates off and on.
+test-upstream: stage ## Run upstream's unit tests of every patched package, with our feature gates off and on.
 	@hack/test-upstream.sh
 
 .PHONY: test-integration
-test-integration: envtest-assets build stock ## Integration tests on the built binaries.
+test-integration: envtest-assets build stock ## Run the integration tests on the built binaries.
 	@hack/test-integration.sh
 
 .PHONY: bench
-bench: stage ## Measure what it all costs into _output/bench, in 15 minutes; QUICK=1 for a smoke run in one.
+bench: stage ## Measure the costs in about 15 minutes, into _output/bench; QUICK=1 for a short smoke run.
 	@hack/bench.sh
 
 .PHONY: verify
-verify: stage ## Formatting, vet, linters, patches, generated files, go.mod, scripts.
+verify: stage ## Check formatting, vet, linters, patches, generated files, go.mod, docs, rules and scripts.
 	@hack/verify.sh
 
 ##@ Patches and generated files
@@ -87,5 +88,5 @@ update: ## Run every hack/update-*.sh.
 	@set -e; for script in hack/update-*.sh; do $$script; done
 
 .PHONY: clean
-clean: ## Remove everything that was built or staged; data of make run stays.
+clean: ## Remove what was built and staged, also edits that are not exported; the data of make run stays.
 	@rm -rf $(OUT)/bench $(OUT)/bin $(OUT)/envtest $(OUT)/release $(OUT)/stock staging/src
