@@ -76,12 +76,12 @@ verify: stage ## Check formatting, vet, linters, patches, generated files, go.mo
 ##@ Patches and generated files
 
 .PHONY: export
-export: ## Turn edits in staging/src into patches; INTO=path/of/patch for files no patch touches yet.
-	@hack/patchset.sh export --line $(LINE) $(if $(INTO),--into $(INTO))
+export: ## Write the commits below staging/src as patches.
+	@hack/patchset.sh export --line $(LINE)
 
 .PHONY: stat
 stat: ## Count patches, hunks and lines.
-	@hack/patchset.sh stat --line $(LINE)
+	@hack/stat.sh
 
 .PHONY: update
 update: ## Run every hack/update-*.sh.

@@ -46,7 +46,19 @@ patchset() {
   need go "install Go 1.26 or newer from your distribution or https://go.dev/dl"
   need git "install git"
   go build -C hack/patchset -o "${ROOT}/_output/bin/patchset" .
-  "${ROOT}/_output/bin/patchset" --root "${ROOT}" "$@"
+  _output/bin/patchset "$@"
+}
+
+# downloaded MODULE VERSION FIELD: prints a field (Dir, GoMod, Sum) that go mod download -json has of a module.
+downloaded() {
+  # In a directory outside of every module, so that no go.mod file applies.
+  go mod download -C "${TMPDIR:-/tmp}" -json "$1@$2" | sed -nE "s/^\s*\"$3\": \"(.*)\",?$/\1/p" | grep . ||
+    fail "cannot download $1@$2: check the version, and the network or GOPROXY"
+}
+
+# published_modules GO_MOD: prints the modules that are published from Kubernetes' own repository, of its go.mod file.
+published_modules() {
+  sed -nE 's#^\s*(\S+) => \./staging/src/.*#\1#p' "$1"
 }
 
 # tree_files PATTERN...: prints the files that git tracks or would add, if they exist, each followed by a NUL.

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Generates everything that is generated from the types in pkg/apis/apiextensions and from the patched types in
-# staging/src: deepcopy, conversion, protobuf, OpenAPI, apply configurations. What lands in staging/src is exported
-# to the generated patch of its module afterwards.
+# staging/src: deepcopy, conversion, protobuf, OpenAPI, apply configurations. What is generated in staging/src is
+# exported to generated.patch afterwards.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -28,6 +28,9 @@ UPSTREAM=k8s.io/apiextensions-apiserver/pkg
 STAGED=staging/src/${LINE}/k8s.io/apiextensions-apiserver
 OUR_HEADER=hack/boilerplate.go.txt
 UPSTREAM_HEADER=${STAGED}/hack/boilerplate.go.txt
+
+[[ -z $(git -C "${STAGED}" status --porcelain) ]] ||
+  fail "commit your edits in ${STAGED} first: what is generated becomes a commit of its own (see docs/patches.md)"
 
 LINT=("--lint-rules=known-tags-only,require-explicit-disablement")
 VERSIONS=("${UPSTREAM}/apis/apiextensions/v1" "${UPSTREAM}/apis/apiextensions/v1beta1")
@@ -94,5 +97,9 @@ say "fixtures of the encodings"
 UPDATE_COMPATIBILITY_FIXTURE_DATA=true go test ./pkg/apis/apiextensions -run TestC3StoredDataStaysReadable >/dev/null || true
 go test ./pkg/apis/apiextensions -run TestC3StoredDataStaysReadable >/dev/null
 
-say "exporting the generated patches"
+say "exporting the generated patch"
+if [[ -n $(git -C "${STAGED}" status --porcelain) ]]; then
+  git -C "${STAGED}" add --all
+  git -C "${STAGED}" commit --quiet --fixup='HEAD^{/^generated:}'
+fi
 patchset export --line "${LINE}"

@@ -2,10 +2,14 @@
 # Copyright The fairlead Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Fails if the replaces in go.mod are not those that k8s.io/kubernetes needs.
+# Fails if go.mod is not what hack/update-replaces.sh makes of it.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_line
-patchset replaces --line "${LINE}" --check
+file=$(mktemp "${TMPDIR:-/tmp}/fairlead-go-mod.XXXXXX")
+trap 'rm -f "${file}"' EXIT
+cp go.mod "${file}"
+hack/update-replaces.sh "${file}"
+diff go.mod "${file}" >&2 || fail "go.mod is out of date: run LINE=${LINE} hack/update-replaces.sh"

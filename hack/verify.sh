@@ -30,7 +30,7 @@ gofmt_clean() {
 
 patch_lint() { patchset lint --line "${LINE}"; }
 patch_round_trip() { patchset export --line "${LINE}" --check; }
-patch_stat() { patchset stat --line "${LINE}"; }
+patch_stat() { hack/stat.sh; }
 replaces() { hack/verify-replaces.sh; }
 
 mod_tidy() {

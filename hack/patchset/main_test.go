@@ -33,6 +33,8 @@ func TestScripts(t *testing.T) {
 			"replace": replace,
 			"proxy":   proxy,
 			"times":   times,
+			"lock":    lock,
+			"resolve": resolve,
 		},
 	})
 }
@@ -67,11 +69,19 @@ func setup(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	lock := filepath.Join(env.WorkDir, "repo", "staging", "lines", "v1.37", "upstream.lock")
-	return fillSums(lock, sums)
+	locks, err := filepath.Glob(filepath.Join(env.WorkDir, "repo", "staging", "lines", "*", "upstream.lock"))
+	if err != nil {
+		return err
+	}
+	for _, lock := range locks {
+		if err := fillSums(lock, sums); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// fillSums writes real sums where the lock has the word SUM.
+// fillSums writes real sums where a lock has the word SUM.
 func fillSums(lock string, sums map[string]string) error {
 	data, err := os.ReadFile(lock)
 	if err != nil {
@@ -83,6 +93,32 @@ func fillSums(lock string, sums map[string]string) error {
 		text = strings.ReplaceAll(text, key+" SUM", key+" "+sum)
 	}
 	return os.WriteFile(lock, []byte(text), 0o666)
+}
+
+// lock VERSION locks that version of all modules but Kubernetes.
+func lock(ts *testscript.TestScript, _ bool, args []string) {
+	file := filepath.Join(ts.Getenv("LINE"), "upstream.lock")
+	rows := strings.Split(ts.ReadFile(file), "\n")
+	for i, row := range rows {
+		if fields := strings.Fields(row); len(fields) == 3 && strings.HasPrefix(fields[1], "v0.") {
+			rows[i] = fields[0] + " " + args[0] + " SUM"
+		}
+	}
+	ts.Check(os.WriteFile(file, []byte(strings.Join(rows, "\n")), 0o666))
+	sums, err := makeProxy(ts.Getenv("WORK"))
+	ts.Check(err)
+	ts.Check(fillSums(file, sums))
+}
+
+// resolve FILE resolves the conflicts in a file: both sides stay.
+func resolve(ts *testscript.TestScript, _ bool, args []string) {
+	var rows []string
+	for _, row := range strings.Split(ts.ReadFile(args[0]), "\n") {
+		if !strings.HasPrefix(row, "<<<<<<<") && !strings.HasPrefix(row, "=======") && !strings.HasPrefix(row, ">>>>>>>") {
+			rows = append(rows, row)
+		}
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Join(rows, "\n")), 0o666))
 }
 
 // makeProxy serves the modules below upstream/, and returns their sums.

@@ -1,172 +1,144 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lint checks that patches, series and lock are in good order. Each
-// failure shows what to write.
+// Package lint checks that patches, series and lock are in order. Each failure says what to write.
 package lint
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/fairlead-dev/fairlead/hack/patchset/internal/fault"
-	"github.com/fairlead-dev/fairlead/hack/patchset/internal/replay"
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
+	"github.com/fairlead-dev/fairlead/hack/patchset/internal/patch"
 	"github.com/fairlead-dev/fairlead/hack/patchset/internal/repo"
 )
 
-// Run returns what is wrong with a line, a failure a string.
-func Run(line *repo.Line) ([]string, error) {
-	l := &linter{line: line, series: map[string]repo.Series{}}
-	if err := l.readSeries(); err != nil {
-		return nil, err
-	}
-	files, err := l.patchFiles()
-	if err != nil {
-		return nil, err
-	}
-	l.failures = append(l.failures, line.Lock.Problems()...)
-	l.seriesAndFiles(files)
-	l.modules()
-	for _, name := range unique(line.Series) {
-		if slices.Contains(files, name) {
-			l.patch(name)
-		}
-	}
-	l.oneGenerated()
-	return l.failures, nil
-}
+// most is the number of lines that the hand-written patches of a line may add: a patch is a seam, the logic is in pkg.
+const most = 300
 
 type linter struct {
 	line *repo.Line
-	// series are those of all lines.
-	series map[string]repo.Series
-	// generated are the generated patches of this line.
-	generated []string
-	failures  []string
+	// lines names the lines whose series has a patch.
+	lines    map[string][]string
+	added    int64
+	failures []string
 }
 
-func (l *linter) fail(format string, args ...any) {
-	l.failures = append(l.failures, fmt.Sprintf(format, args...))
-}
-
-func (l *linter) readSeries() error {
-	lines, err := l.line.Root.Lines()
+// Run returns what is wrong with a line.
+func Run(line *repo.Line) ([]string, error) {
+	patches, err := repo.Patches(line.Root)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, name := range lines {
-		line, err := l.line.Root.Open(name)
-		if err != nil {
-			return err
-		}
-		l.series[name] = line.Series
+	l := &linter{line: line, lines: patches}
+	if err := l.files(); err != nil {
+		return nil, err
 	}
-	return nil
+	for _, name := range line.Series {
+		l.patch(name)
+	}
+	if l.added > most {
+		l.fail(line.Name, "hand-written patches add %d lines, at most %d may be: move logic to pkg", l.added, most)
+	}
+	return l.failures, nil
 }
 
-func (l *linter) patchFiles() ([]string, error) {
-	var files []string
-	dir := l.line.Root.PatchesDir()
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+func (l *linter) fail(at, format string, args ...any) {
+	l.failures = append(l.failures, at+": "+fmt.Sprintf(format, args...))
+}
+
+// files checks the files below staging/patches, and that a series names each.
+func (l *linter) files() error {
+	dir := l.line.PatchesDir()
+	return filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		rel, err := filepath.Rel(dir, name)
-		if err == nil && rel != "README.md" {
-			files = append(files, filepath.ToSlash(rel))
+		name, err := filepath.Rel(dir, file)
+		name = filepath.ToSlash(name)
+		if l.lines[name] == nil {
+			l.fail(name, "no series names it; add to staging/lines/%s/series: %s", l.line.Name, name)
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list patches: %w", err)
-	}
-	return files, nil
-}
-
-// seriesAndFiles checks that files and the entries of all series are the same.
-func (l *linter) seriesAndFiles(files []string) {
-	var named []string
-	for _, line := range sortedKeys(l.series) {
-		for i, name := range l.series[line] {
-			if slices.Contains(l.series[line][:i], name) {
-				l.fail("%s: the series of %s names it twice; remove one line", name, line)
-			} else if !slices.Contains(files, name) {
-				l.fail("%s: the series of %s names it, but there is no such file; remove the line: %s", name, line, name)
-			}
-			if dir := repo.LineOf(name); dir != "" && dir != line {
-				l.fail("%s: the series of %s names a patch of %s; move it to %s/", name, line, dir, repo.ModuleOf(name))
-			}
-			named = append(named, name)
-		}
-	}
-	for _, file := range files {
-		l.fileName(file)
-		if !slices.Contains(named, file) {
-			l.fail("%s: no series names it; add to staging/lines/%s/series: %s", file, l.line.Name, file)
-		}
-	}
-}
-
-// modules checks that the line locks each module that it patches.
-func (l *linter) modules() {
-	for _, module := range l.line.Series.Modules() {
-		if _, ok := l.line.Lock.Get(module); !ok {
-			l.fail("%s: patched, but not in upstream.lock; add: %s <version> <h1 sum>", module, module)
-		}
-	}
 }
 
 func (l *linter) patch(name string) {
-	p, err := replay.Load(l.line.Root, name)
+	text, err := l.line.ReadPatch(name)
 	if err != nil {
-		l.fail("%s (%s)", err.Error(), fault.Help(err))
+		l.fail(name, "%v", err)
 		return
 	}
-	c := &checker{patch: p, fail: func(format string, args ...any) { l.fail(name+": "+format, args...) }}
-	c.header(l.linesNaming(name))
-	c.diff()
-	if p.Generated() {
-		l.generated = append(l.generated, name)
+	p, err := patch.Parse(name, text)
+	if err != nil {
+		l.fail(name, "%v", err)
+		return
+	}
+	l.message(name, p)
+	for _, f := range p.Files {
+		l.file(name, p, f)
 	}
 }
 
-func (l *linter) linesNaming(name string) []string {
-	var lines []string
-	for _, line := range sortedKeys(l.series) {
-		if slices.Contains(l.series[line], name) {
-			lines = append(lines, line)
+var forwarded = regexp.MustCompile(`^(no|no, .+|https?://\S+.*|not-needed, .+)$`)
+
+// message checks subject, reasons and trailers.
+func (l *linter) message(name string, p *patch.Patch) {
+	subject, body, _ := strings.Cut(p.Message, "\n")
+	if patch.NameOf(subject) != p.Name {
+		l.fail(name, "the subject is %q; start it with the name of the patch: %s: <what it does>", subject, p.Name)
+	}
+	if strings.Count(strings.TrimSpace(body), "\n\n") == 0 || !strings.HasPrefix(body, "\n") {
+		l.fail(name, "write an empty line, the reasons for the patch, an empty line, and the trailers")
+	}
+	if strings.Contains(p.Message, "<") {
+		l.fail(name, "fill in what stands in angle brackets")
+	}
+	trailers := p.Trailers()
+	for _, trailer := range []string{"Lines", "Forwarded", "Drop-When"} {
+		if trailers[trailer] == "" {
+			l.fail(name, "no %s; see docs/patches.md for the trailers", trailer)
 		}
 	}
-	return lines
-}
-
-func (l *linter) oneGenerated() {
-	first := map[string]string{}
-	for _, name := range l.generated {
-		module := repo.ModuleOf(name)
-		if other, ok := first[module]; ok {
-			l.fail("%s: %s is generated too; a module has one generated patch: join them", name, other)
-			continue
+	for _, trailer := range slices.Sorted(maps.Keys(trailers)) {
+		if !slices.Contains([]string{"Lines", "Forwarded", "Drop-When", "Generated-By"}, trailer) {
+			l.fail(name, "unknown trailer %s", trailer)
 		}
-		first[module] = name
+	}
+	if want := strings.Join(l.lines[name], " "); trailers["Lines"] != want {
+		l.fail(name, "Lines is %q, but the series that name the patch are those of: %s", trailers["Lines"], want)
+	}
+	if f := trailers["Forwarded"]; f != "" && !forwarded.MatchString(f) {
+		l.fail(name, "Forwarded is %q; write: Forwarded: no, <why> | <URL> | not-needed, <why>", f)
+	}
+	if p.IsGenerated() != patch.IsGeneratedName(p.Name) {
+		l.fail(name, "a patch of generated files is named generated.patch, and has the trailer Generated-By: hack/update-codegen.sh")
 	}
 }
 
-func unique(list []string) []string {
-	sorted := slices.Clone(list)
-	slices.Sort(sorted)
-	return slices.Compact(sorted)
-}
-
-func sortedKeys(m map[string]repo.Series) []string {
-	var keys []string
-	for key := range m {
-		keys = append(keys, key)
+// file checks the diff of a file.
+func (l *linter) file(name string, p *patch.Patch, f *gitdiff.File) {
+	file := f.NewName
+	if file == "" {
+		file = f.OldName
 	}
-	slices.SortFunc(keys, strings.Compare)
-	return keys
+	if patch.IsGeneratedFile(file) != p.IsGenerated() {
+		l.fail(name, "%s: generated files and others do not share a patch", file)
+	}
+	for i, hunk := range f.TextFragments {
+		if !p.IsGenerated() {
+			l.added += hunk.LinesAdded
+		}
+		for _, line := range hunk.Lines {
+			if text := strings.TrimSuffix(line.Line, "\n"); line.New() && !line.Old() && strings.TrimRight(text, " \t\r") != text {
+				l.fail(name, "%s: hunk %d adds a line that ends in white space: %q", file, i+1, text)
+			}
+		}
+	}
 }

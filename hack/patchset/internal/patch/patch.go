@@ -1,136 +1,95 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package patch reads patches, applies them strictly, and writes diffs in one
-// canonical form.
+// Package patch reads and writes patch files. A patch file is a mail that "git am" takes, less all that changes by
+// itself: dates, hashes, numbers and signatures. The subject starts with the name of the file.
 package patch
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
-
-	"github.com/fairlead-dev/fairlead/hack/patchset/internal/fault"
 )
 
-// Patch is a header and the files that it changes.
+const (
+	// from is the author of all commits; "git am" wants one.
+	from = "From: fairlead <fairlead@localhost>\n"
+	// separator is the line between message and diff.
+	separator = "\n---\n"
+)
+
+// Patch is a patch file.
 type Patch struct {
-	// Name is the path relative to staging/patches.
-	Name   string
-	Header Header
-	Files  []*File
+	// Name is that of the file without its extension.
+	Name string
+	// Message is that of the commit: subject, empty line, reasons, empty line, trailers.
+	Message string
+	Diff    string
+	// Files are those of the diff.
+	Files []*gitdiff.File
 }
 
-// File is the change of one file.
-type File struct {
-	Path        string
-	Add, Delete bool
-	Hunks       []*gitdiff.TextFragment
-}
-
-const fileMark = "diff --git "
-
-// Parse reads a patch. What git would tolerate but silently skip is an error.
-func Parse(name string, data []byte) (*Patch, error) {
-	chunks := strings.Split("\n"+string(data), "\n"+fileMark)
-	row := strings.Count(chunks[0], "\n") + 1
-	header := strings.TrimPrefix(chunks[0], "\n")
-	if len(chunks) > 1 && header != "" {
-		header += "\n"
+// Parse reads the text of a patch file, of which file is the name in error messages.
+func Parse(file, text string) (*Patch, error) {
+	mail, isOurs := strings.CutPrefix(text, from+"Subject: ")
+	message, diff, found := strings.Cut(mail, separator)
+	if !isOurs || !found {
+		return nil, fmt.Errorf("%s: a patch starts with %q and a subject, and has a line --- before the diff: see docs/patches.md", file, from)
 	}
-	p := &Patch{Name: name, Header: parseHeader(header)}
-	seen := map[string]bool{}
-	for i, chunk := range chunks[1:] {
-		if i < len(chunks)-2 {
-			chunk += "\n"
-		}
-		file, err := parseFile(fileMark + chunk)
-		if err == nil && seen[file.Path] {
-			err = fmt.Errorf("%s is there twice", file.Path)
-		}
-		if err != nil {
-			return nil, fault.New("repair the diff, or make it anew with `patchset export`",
-				"%s: the diff at line %d: %w", name, row, err)
-		}
-		seen[file.Path] = true
-		p.Files = append(p.Files, file)
-		row += strings.Count(chunk, "\n")
-	}
-	return p, nil
-}
-
-func parseFile(text string) (*File, error) {
-	files, _, err := gitdiff.Parse(strings.NewReader(text))
+	files, _, err := gitdiff.Parse(strings.NewReader(diff))
 	if err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "gitdiff: "))
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if len(files) != 1 {
-		return nil, errors.New("not a diff of one file")
-	}
-	f := files[0]
-	renamed := f.IsCopy || f.IsRename || (!f.IsNew && !f.IsDelete && f.OldName != f.NewName)
-	if f.IsBinary || renamed || (f.OldMode != 0 && f.NewMode != 0 && f.OldMode != f.NewMode) {
-		return nil, errors.New("only text changes are supported: no binary, copy, rename or mode change")
-	}
-	file := &File{Path: f.NewName, Add: f.IsNew, Delete: f.IsDelete, Hunks: f.TextFragments}
-	if file.Delete {
-		file.Path = f.OldName
-	}
-	if !fs.ValidPath(file.Path) {
-		return nil, fmt.Errorf("%q is not a path inside the module", file.Path)
-	}
-	return file, checkComplete(file, text)
+	name := strings.TrimSuffix(path.Base(file), ".patch")
+	return &Patch{Name: name, Message: message + "\n", Diff: diff, Files: files}, nil
 }
 
-// checkComplete finds lines that the parser skipped, as it does after a hunk
-// whose @@ line counts too few.
-func checkComplete(f *File, text string) error {
-	rows := strings.SplitAfter(text, "\n")
-	at := 0
-	for at < len(rows) && rows[at] != "" && !strings.HasPrefix(rows[at], "@@ ") {
-		at++
+// Text returns the text of the patch file.
+func (p *Patch) Text() string {
+	return from + "Subject: " + strings.TrimRight(p.Message, "\n") + separator + p.Diff
+}
+
+var subject = regexp.MustCompile(`^([a-z0-9]+(-[a-z0-9]+)*): .`)
+
+// NameOf returns the name of the patch of a commit with that message, or "" if its subject does not start with one:
+// lower-case words with dashes and a colon.
+func NameOf(message string) string {
+	if m := subject.FindStringSubmatch(message); m != nil {
+		return m[1]
 	}
-	if len(f.Hunks) == 0 && !f.Add && !f.Delete {
-		return fmt.Errorf("%s: no hunk", f.Path)
-	}
-	for _, hunk := range f.Hunks {
-		at++
-		for _, line := range hunk.Lines {
-			at++
-			if line.NoEOL() {
-				at++
-			}
+	return ""
+}
+
+// Trailers returns the trailers of the message by name: the "Name: value" lines of its last paragraph. A value goes
+// on in lines that start with a space.
+func (p *Patch) Trailers() map[string]string {
+	paragraphs := strings.Split(strings.TrimSpace(p.Message), "\n\n")
+	trailers := map[string]string{}
+	name := ""
+	for _, line := range strings.Split(paragraphs[len(paragraphs)-1], "\n") {
+		key, value, found := strings.Cut(line, ": ")
+		switch {
+		case strings.HasPrefix(line, " ") && name != "":
+			trailers[name] += line
+		case found:
+			name, trailers[key] = key, value
 		}
 	}
-	if at < len(rows) && strings.Join(rows[at:], "") != "" {
-		return fmt.Errorf("%s: line %d of it is in no hunk; the @@ line above counts wrong", f.Path, at+1)
-	}
-	return nil
+	return trailers
 }
 
-// Generated tells whether a script makes the patch.
-func (p *Patch) Generated() bool {
-	_, ok := p.Header.Get("Generated-By")
-	return ok
+// IsGenerated reports whether the patch is made by a generator.
+func (p *Patch) IsGenerated() bool { return p.Trailers()["Generated-By"] != "" }
+
+// IsGeneratedName reports whether a patch of that name is one for generated files.
+func IsGeneratedName(name string) bool {
+	return name == "generated" || strings.HasSuffix(name, "-generated")
 }
 
-// Touches tells whether the patch changes a file.
-func (p *Patch) Touches(file string) bool {
-	for _, f := range p.Files {
-		if f.Path == file {
-			return true
-		}
-	}
-	return false
-}
+var generatedFile = regexp.MustCompile(`(^|/)(zz_generated\.[^/]*|generated\.(pb\.go|proto))$|^pkg/client/`)
 
-// IsGeneratedFile tells whether upstream's generators write a file.
-func IsGeneratedFile(file string) bool {
-	base := path.Base(file)
-	return strings.HasPrefix(base, "zz_generated.") || base == "generated.pb.go" ||
-		base == "generated.proto" || strings.HasPrefix(file, "pkg/client/")
-}
+// IsGeneratedFile reports whether a file of a module is made by a generator.
+func IsGeneratedFile(file string) bool { return generatedFile.MatchString(file) }

@@ -11,8 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/fairlead-dev/fairlead/hack/patchset/internal/fault"
 )
 
 // Series is the order in which patches apply: paths relative to staging/patches.
@@ -26,14 +24,12 @@ func readSeries(file string) (Series, error) {
 	var series Series
 	for i, row := range strings.Split(string(data), "\n") {
 		name := uncomment(row)
-		if name == "" {
-			continue
+		if name != "" && (!fs.ValidPath(name) || ModuleOf(name) == ".") {
+			return nil, fmt.Errorf("%s:%d: %q is not a path below staging/patches: write <module path>/<name>.patch", file, i+1, name)
 		}
-		if !fs.ValidPath(name) || ModuleOf(name) == "." {
-			return nil, fault.New("write: <module path>/<name>.patch",
-				"%s:%d: %q is not a path below staging/patches", file, i+1, name)
+		if name != "" {
+			series = append(series, name)
 		}
-		series = append(series, name)
 	}
 	return series, nil
 }
@@ -42,24 +38,15 @@ var lineName = regexp.MustCompile(`^v[0-9]+\.[0-9]+$`)
 
 // ModuleOf returns the module that a patch is for.
 func ModuleOf(name string) string {
-	dir := path.Dir(name)
-	if lineName.MatchString(path.Base(dir)) {
-		return path.Dir(dir)
+	if dir := path.Dir(name); !lineName.MatchString(path.Base(dir)) {
+		return dir
 	}
-	return dir
+	return path.Dir(path.Dir(name))
 }
 
-// LineOf returns the line that a patch is for by its directory, or "".
-func LineOf(name string) string {
-	if base := path.Base(path.Dir(name)); lineName.MatchString(base) {
-		return base
-	}
-	return ""
-}
-
-// Modules lists the modules that the series patches, sorted.
+// Modules returns the modules that the series patches, sorted.
 func (s Series) Modules() []string {
-	var modules []string
+	modules := make([]string, 0, len(s))
 	for _, name := range s {
 		modules = append(modules, ModuleOf(name))
 	}
@@ -67,29 +54,43 @@ func (s Series) Modules() []string {
 	return slices.Compact(modules)
 }
 
-// Until returns the series up to and including a patch; all of it if name is "".
-func (s Series) Until(name string) (Series, error) {
-	if name == "" {
-		return s, nil
-	}
-	i := slices.Index(s, name)
-	if i < 0 {
-		return nil, fault.Usage("name a patch as the series does: <module path>/<name>.patch",
-			"%s is not in the series", name)
-	}
-	return s[:i+1], nil
+// Of returns the patches of a module, in order.
+func (s Series) Of(module string) []string {
+	return slices.DeleteFunc(slices.Clone(s), func(name string) bool { return ModuleOf(name) != module })
 }
 
-// InsertRow returns the text of a series file with one more patch: before the
-// patch named before, or at the end.
-func InsertRow(text, name, before string) string {
-	rows := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if text == "" {
-		rows = nil
+// WithPatches returns the text of a series file in which a module has these patches. Comments stay.
+func WithPatches(text, module string, names []string) string {
+	var rows []string
+	at := -1
+	for _, row := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+		if name := uncomment(row); name == "" || ModuleOf(name) != module {
+			rows = append(rows, row)
+		} else if at < 0 {
+			at = len(rows)
+		}
 	}
-	at := slices.IndexFunc(rows, func(row string) bool { return before != "" && uncomment(row) == before })
 	if at < 0 {
 		at = len(rows)
 	}
-	return strings.Join(slices.Insert(rows, at, name), "\n") + "\n"
+	return strings.TrimLeft(strings.Join(slices.Insert(rows, at, names...), "\n")+"\n", "\n")
+}
+
+// Patches returns the patches that the series of a repository name, and the lines that name each.
+func Patches(root string) (map[string][]string, error) {
+	lines, err := Lines(root)
+	if err != nil {
+		return nil, err
+	}
+	patches := map[string][]string{}
+	for _, name := range lines {
+		line, err := Open(root, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, patch := range line.Series {
+			patches[patch] = append(patches[patch], name)
+		}
+	}
+	return patches, nil
 }

@@ -1,174 +1,126 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stage makes the tree of a line from pristine modules and patches.
 package stage
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 
-	"github.com/fairlead-dev/fairlead/hack/patchset/internal/fault"
-	"github.com/fairlead-dev/fairlead/hack/patchset/internal/overlay"
-	"github.com/fairlead-dev/fairlead/hack/patchset/internal/replay"
+	"github.com/fairlead-dev/fairlead/hack/patchset/internal/git"
 	"github.com/fairlead-dev/fairlead/hack/patchset/internal/repo"
-	"github.com/fairlead-dev/fairlead/hack/patchset/internal/tree"
 )
 
-// Options are the choices of a run.
+// branch is the branch that the commits are on.
+const branch = "patches"
+
+// Options are the choices of Run.
 type Options struct {
-	// Until is the last patch to apply; empty for the whole series.
-	Until string
-	// Modules are staged even if no patch is for them.
-	Modules []string
-	// Relocate lets hunks apply where upstream moved their text.
-	Relocate bool
-	// Force discards edits.
-	Force   bool
-	Verbose bool
-	// Out gets the progress.
-	Out io.Writer
+	// Force discards edits. They are kept in a commit that Out names.
+	Force bool
+	Out   io.Writer
 }
 
-// Run stages a line.
+// Run makes the modules of a line what the lock and the patches say. A module for which these did not change since the
+// last time is left alone, with all edits. So is one whose patches do not apply, or whose edits would be lost: the error
+// names it.
 func Run(line *repo.Line, opts Options) error {
-	unlock, err := tree.Lock(line.SourceDir(), opts.Out)
+	all, unlock, err := open(line)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return Locked(line, opts)
+	var failures []error
+	for _, m := range all {
+		if !m.isCurrent() || opts.Force {
+			failures = append(failures, m.stage(opts))
+		}
+	}
+	return errors.Join(failures...)
 }
 
-// Locked is Run for callers that hold the lock of the tree.
-func Locked(line *repo.Line, opts Options) error {
-	dir := line.SourceDir()
-	if err := tree.Recover(dir); err != nil {
+func (m *module) stage(opts Options) error {
+	if err := m.checkNoRebase(); err != nil && !opts.Force {
 		return err
 	}
-	plan, err := NewPlan(line, opts.Until, opts.Modules)
-	if err != nil {
-		return err
-	}
-	stamp, edits, err := examine(dir)
-	if err != nil {
-		return err
-	}
-	if len(edits) == 0 && isCurrent(stamp, plan, opts.Relocate) {
-		if opts.Verbose {
-			_, _ = fmt.Fprintf(opts.Out, "stage %s: nothing to do\n", line.Name)
-		}
-		return nil
-	}
-	result, err := replayPlan(line, plan, opts.Relocate)
+	target, err := m.commitPatches()
 	if err != nil {
 		return err
 	}
-	if !opts.Force {
-		if err := refuseLoss(line, stamp, edits, result); err != nil {
-			return err
-		}
-	}
-	return build(line, plan, result, stamp, opts.Out)
-}
-
-func examine(dir string) (*tree.Stamp, []string, error) {
-	stamp, err := tree.ReadStamp(dir)
-	if err != nil || stamp == nil {
-		return nil, nil, err
-	}
-	edits, err := stamp.Edits(dir)
-	return stamp, edits, err
-}
-
-func isCurrent(stamp *tree.Stamp, plan *Plan, relocate bool) bool {
-	return stamp != nil && stamp.Inputs == plan.Inputs && stamp.Until == plan.Until &&
-		(relocate || !stamp.Relocated)
-}
-
-func replayPlan(line *repo.Line, plan *Plan, relocate bool) (*replay.Replay, error) {
-	result, err := replay.New(line, plan.Modules)
-	if err != nil {
-		return nil, err
-	}
-	return result, result.Apply(line.Root, plan.Series, relocate)
-}
-
-// refuseLoss finds edits that the new tree would not have.
-func refuseLoss(line *repo.Line, stamp *tree.Stamp, edits []string, result *replay.Replay) error {
-	dir := line.SourceDir()
-	if stamp == nil {
-		// A tree of unknown origin: every file may be someone's work.
-		all, err := tree.Files(dir)
-		if err != nil {
-			return err
-		}
-		edits = all
-	}
-	var lost []string
-	for _, file := range edits {
-		same, err := asExpected(filepath.Join(dir, file), file, result)
-		if err != nil {
-			return err
-		}
-		if !same {
-			lost = append(lost, file)
-		}
-	}
-	if len(lost) == 0 {
-		return nil
-	}
-	return fault.New("keep them: make export; discard them: "+line.Command("stage --force"),
-		"%s: stage would lose edits that no patch has: %s", line.Name, Few(lost))
-}
-
-func asExpected(name, file string, result *replay.Replay) (bool, error) {
-	want, err := result.Get(file)
-	if err != nil {
-		return false, err
-	}
-	got, err := overlay.ReadFile(name)
-	if err != nil {
-		return false, err
-	}
-	return bytes.Equal(got, want) && (got == nil) == (want == nil), nil
-}
-
-func build(line *repo.Line, plan *Plan, result *replay.Replay, old *tree.Stamp, out io.Writer) error {
-	for _, move := range result.Moves {
-		_, _ = fmt.Fprintln(out, move)
-	}
-	stamp := &tree.Stamp{
-		Inputs: plan.Inputs, Until: plan.Until, Extra: plan.Extra, Relocated: len(result.Moves) > 0,
-	}
-	if err := tree.Build(line.SourceDir(), result, stamp, old); err != nil {
+	if err := m.saveEdits(target, opts); err != nil {
 		return err
 	}
-	for _, path := range result.Modules() {
-		m, _ := line.Lock.Get(path)
-		patches := 0
-		for _, name := range plan.Series {
-			if repo.ModuleOf(name) == path {
-				patches++
-			}
-		}
-		_, _ = fmt.Fprintf(out, "staged %s: %s with %d patches over %d files\n",
-			line.Name, m.Version, patches, len(result.Module(path).Changed()))
+	if err := m.checkOut(target); err != nil {
+		return err
 	}
-	if len(result.Moves) > 0 {
-		_, _ = fmt.Fprintln(out, "make export writes the new line numbers into the patches")
-	}
+	_, _ = fmt.Fprintf(opts.Out, "staged %s: %s with %d patches\n",
+		m.line.Name, m.locked.Version, len(m.line.Series.Of(m.locked.Path)))
 	return nil
 }
 
-// Few names the first few of a list and counts the rest.
-func Few(list []string) string {
-	const few = 5
-	if len(list) <= few {
-		return strings.Join(list, ", ")
+func (m *module) isCurrent() bool {
+	was := m.readStamp()
+	return was == stamp{m.tag(), m.locked.Sum, m.patches, was.commit}
+}
+
+// saveEdits fails if the module has edits, or keeps them in a commit if they are to be discarded.
+func (m *module) saveEdits(target string, opts Options) error {
+	tree, err := m.git.TreeOf(m.git.Dir)
+	if err != nil {
+		return err
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
+	head, compared := m.head(), git.EmptyTree
+	if head != "" {
+		compared = head
+	}
+	edited, err := m.changed(compared, tree)
+	if err != nil {
+		return err
+	}
+	switch hasCommits := head != "" && head != target && head != m.readStamp().commit; {
+	case len(edited) == 0 && !hasCommits:
+		return nil
+	case opts.Force:
+		return m.discard(tree, head, opts.Out)
+	case len(edited) == 0:
+		edited = []string{"commits after " + m.tag()}
+	}
+	return fmt.Errorf("stage would lose edits that no patch has: %s\nto keep them: make export; to discard them: "+
+		"hack/patchset.sh stage --line %s --force", m.few(edited), m.line.Name)
+}
+
+// discard ends a rebase, and removes all files after it has committed them where git does not remove them.
+func (m *module) discard(tree, head string, out io.Writer) error {
+	args := []string{"commit-tree", tree}
+	if head != "" {
+		args = append(args, "-p", head)
+	}
+	commit, err := m.git.RunWith("discarded edits\n", args...)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "discarded edits of %s; they are in the commit %s there\n", m.locked.Path, commit)
+	if _, err := m.git.Run("update-ref", "refs/discarded/"+commit, commit); err != nil {
+		return err
+	}
+	if m.checkNoRebase() != nil {
+		if _, err := m.git.Run("rebase", "--quit"); err != nil {
+			return err
+		}
+	}
+	_, err = m.git.Run("clean", "--quiet", "-d", "-x", "--force", "--force")
+	return err
+}
+
+// checkOut makes the work tree that of a commit, and stamps it. A run that is stopped in between leaves a stamp with
+// which nothing is current.
+func (m *module) checkOut(commit string) error {
+	if err := m.writeStamp(stamp{"none", "none", "none", m.head()}); err != nil {
+		return err
+	}
+	if _, err := m.git.Run("checkout", "--quiet", "--force", "-B", branch, commit); err != nil {
+		return err
+	}
+	return m.writeStamp(stamp{m.tag(), m.locked.Sum, m.patches, commit})
 }

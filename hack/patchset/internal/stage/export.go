@@ -1,0 +1,257 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package stage
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-dev/fairlead/hack/patchset/internal/patch"
+	"github.com/fairlead-dev/fairlead/hack/patchset/internal/repo"
+)
+
+// ExportOptions are the choices of Export.
+type ExportOptions struct {
+	// Check changes nothing, and fails if Export would change something.
+	Check bool
+	Out   io.Writer
+}
+
+// Export writes the commits of the modules of a line as patch files, and the series. Commits that "git commit --fixup"
+// made are squashed first.
+func Export(line *repo.Line, opts ExportOptions) error {
+	all, unlock, err := open(line)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	stale := false
+	for _, m := range all {
+		if err := m.checkExportable(); err != nil {
+			return err
+		}
+		changed, err := m.export(opts)
+		if err != nil {
+			return err
+		}
+		stale = stale || changed
+	}
+	if opts.Check && stale {
+		return fmt.Errorf("the patches of %s are not what export makes of the staged modules: run make export", line.Name)
+	}
+	return nil
+}
+
+func (m *module) checkExportable() error {
+	was := m.readStamp()
+	if was.commit == "" {
+		return fmt.Errorf("%s is not staged: run make stage", m.locked.Path)
+	}
+	if err := m.checkNoRebase(); err != nil {
+		return err
+	}
+	edited, err := m.git.Run("status", "--porcelain", "--untracked-files=all", "--ignored=matching")
+	switch {
+	case err != nil:
+		return err
+	case edited != "":
+		return m.uncommitted(lines(edited))
+	case was.patches != m.patches && m.head() == was.commit:
+		return fmt.Errorf("the patches of %s changed since it was staged: run make stage", m.locked.Path)
+	case was.patches != m.patches:
+		return fmt.Errorf("%s has commits, and its patches changed too since it was staged: restore the patches, "+
+			"or put the commits aside (git format-patch), make stage, and git am", m.locked.Path)
+	}
+	if _, err := m.git.Run("merge-base", "--is-ancestor", m.tag(), "HEAD"); err != nil {
+		return fmt.Errorf("the commits of %s are not on %s: run make stage", m.locked.Path, m.tag())
+	}
+	return nil
+}
+
+func (m *module) uncommitted(files []string) error {
+	return fmt.Errorf("edits are not committed: %s\nin %s, commit them into a patch: git commit --all --fixup=<commit of the patch> "+
+		"(git log --oneline %s.. names them); then make export", m.few(files), m.git.Dir, m.tag())
+}
+
+// output is a patch file as it should be.
+type output struct{ file, text string }
+
+// export reports whether it changed files or, if it only checks, whether it would.
+func (m *module) export(opts ExportOptions) (bool, error) {
+	fixups, err := m.git.Run("log", "--format=%h", "--grep=^\\(fixup\\|squash\\|amend\\)! ", m.tag()+"..HEAD")
+	if err != nil {
+		return false, err
+	}
+	if fixups != "" && opts.Check {
+		_, _ = fmt.Fprintf(opts.Out, "export would squash commits of %s\n", m.locked.Path)
+		return true, nil
+	}
+	if fixups != "" {
+		if err := m.squash(); err != nil {
+			return false, err
+		}
+	}
+	outputs, err := m.outputs()
+	if err != nil {
+		return false, err
+	}
+	was := m.line.Series.Of(m.locked.Path)
+	names := make([]string, 0, len(outputs))
+	changed := false
+	for _, o := range outputs {
+		names = append(names, o.file)
+		text, _ := os.ReadFile(m.line.PatchFile(o.file)) // a new patch has no file
+		if string(text) == o.text {
+			continue
+		}
+		changed = true
+		if err := o.write(m.line, opts); err != nil {
+			return false, err
+		}
+	}
+	changed = changed || !slices.Equal(names, was)
+	if opts.Check || !changed {
+		return changed, nil
+	}
+	if err := m.writeSeries(was, names, opts.Out); err != nil {
+		return false, err
+	}
+	return true, m.restage()
+}
+
+func (o output) write(line *repo.Line, opts ExportOptions) error {
+	if opts.Check {
+		_, _ = fmt.Fprintf(opts.Out, "export would change %s\n", o.file)
+		return nil
+	}
+	_, _ = fmt.Fprintf(opts.Out, "exported %s\n", o.file)
+	return write(line.PatchFile(o.file), o.text)
+}
+
+// writeSeries writes the series, and removes the files of patches that no line has any more.
+func (m *module) writeSeries(was, names []string, out io.Writer) error {
+	text, err := os.ReadFile(m.line.SeriesFile())
+	if err != nil {
+		return fmt.Errorf("read series: %w", err)
+	}
+	if err := write(m.line.SeriesFile(), repo.WithPatches(string(text), m.locked.Path, names)); err != nil {
+		return err
+	}
+	used, err := repo.Patches(m.line.Root)
+	if err != nil {
+		return err
+	}
+	for _, file := range was {
+		if used[file] != nil {
+			continue
+		}
+		if err := os.Remove(m.line.PatchFile(file)); err != nil {
+			return fmt.Errorf("remove patch: %w", err)
+		}
+		_, _ = fmt.Fprintf(out, "removed %s\n", file)
+	}
+	return nil
+}
+
+// restage checks out the commits that the written patches make: their last tree is the exported one.
+func (m *module) restage() error {
+	line, err := repo.Open(m.line.Root, m.line.Name)
+	if err != nil {
+		return err
+	}
+	m.line = line
+	if err := m.hashPatches(); err != nil {
+		return err
+	}
+	commit, err := m.commitPatches()
+	if err != nil {
+		return err
+	}
+	files, err := m.changed("HEAD", commit)
+	if err != nil {
+		return err
+	}
+	if len(files) > 0 {
+		return fmt.Errorf("the exported patches do not make the same files: %s", m.few(files))
+	}
+	return m.checkOut(commit)
+}
+
+func write(file, text string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	return nil
+}
+
+// fileOf returns the patch of a name as the series has it or should have it.
+func (m *module) fileOf(name string) string {
+	for _, file := range m.line.Series.Of(m.locked.Path) {
+		if filepath.Base(file) == name+".patch" {
+			return file
+		}
+	}
+	return m.locked.Path + "/" + name + ".patch"
+}
+
+// squash squashes the commits that "git commit --fixup" made. Conflicts are left to be resolved with git.
+func (m *module) squash() error {
+	if _, err := m.git.Run("rebase", "--quiet", "--interactive", "--autosquash", "--keep-empty", m.tag()); err != nil {
+		if rebasing := m.checkNoRebase(); rebasing != nil {
+			return rebasing
+		}
+		return err
+	}
+	return nil
+}
+
+// outputs returns the patch files of the commits.
+func (m *module) outputs() ([]output, error) {
+	ids, err := m.git.Run("rev-list", "--reverse", m.tag()+"..HEAD")
+	if err != nil {
+		return nil, err
+	}
+	var outputs []output
+	for _, id := range lines(ids) {
+		o, err := m.output(id)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(outputs, func(other output) bool { return o.file == other.file }) {
+			return nil, fmt.Errorf("two commits are %s: in %s, git rebase --interactive %s, and reword or squash one", o.file, m.git.Dir, m.tag())
+		}
+		outputs = append(outputs, o)
+	}
+	return outputs, nil
+}
+
+func (m *module) output(commit string) (output, error) {
+	message, err := m.git.Run("log", "-1", "--format=%B", commit)
+	if err != nil {
+		return output{}, err
+	}
+	name := patch.NameOf(message)
+	if name == "" {
+		subject, _, _ := strings.Cut(message, "\n")
+		return output{}, fmt.Errorf("the subject %q of a commit in %s does not start with the name of a patch, "+
+			"such as \"openapi-definitions: \": git rebase --interactive %s, and reword it", subject, m.git.Dir, m.tag())
+	}
+	diff, err := m.diff(commit)
+	if err != nil {
+		return output{}, err
+	}
+	p := patch.Patch{Message: message, Diff: diff}
+	file := m.fileOf(name)
+	if diff == "" {
+		return output{}, fmt.Errorf("%s would be empty: in %s, git rebase --interactive %s, and drop it", file, m.git.Dir, m.tag())
+	}
+	return output{file, p.Text()}, nil
+}
