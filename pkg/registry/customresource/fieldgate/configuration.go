@@ -143,7 +143,7 @@ func (a *adjustment) items(n *elements, list, live []any) (any, bool) {
 		if !ok {
 			continue
 		}
-		result, itemChanged := a.item(n, item, persisted.Get(item, i))
+		result, itemChanged := a.item(n, item, persisted.Take(item, i))
 		if !itemChanged {
 			continue
 		}

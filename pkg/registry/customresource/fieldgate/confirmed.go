@@ -65,7 +65,7 @@ func confirmedListMapItems(schema *structuralschema.Structural, value, persisted
 		if !ok {
 			continue
 		}
-		if p := items.Get(item, i); p != nil {
+		if p := items.Take(item, i); p != nil {
 			out = append(out, confirmed(schema.Items, item, p))
 		}
 	}
@@ -132,7 +132,7 @@ func confirmsItems(schema *structuralschema.Structural, value, persisted []any) 
 		if !ok {
 			return false
 		}
-		p := items.Get(item, i)
+		p := items.Take(item, i)
 		if p == nil || !confirmsFields(schema.Items, withoutKeys(item, schema.XListMapKeys), p) {
 			return false
 		}

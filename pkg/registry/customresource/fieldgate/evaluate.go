@@ -195,11 +195,11 @@ func (e *evaluation) items(n *elements, list, old, applied []any) {
 		jsonvalue.NewListMapWithDefaults(applied, n.keys, n.keyDefaults)
 	for i := range list {
 		if item, ok := list[i].(map[string]any); ok {
-			e.below(&n.node, item, jsonvalue.OrNil(persisted.Get(item, i)), jsonvalue.OrNil(configured.Get(item, i)))
+			e.below(&n.node, item, jsonvalue.OrNil(persisted.Take(item, i)), jsonvalue.OrNil(configured.Take(item, i)))
 		}
 	}
-	if persisted.HasUnfound() {
-		for item := range persisted.Unfound() {
+	if persisted.HasRemaining() {
+		for item := range persisted.Remaining() {
 			e.removed(&n.node, item, 0)
 		}
 	}

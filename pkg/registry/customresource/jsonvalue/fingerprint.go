@@ -10,11 +10,12 @@ import (
 	"strconv"
 )
 
-// Fingerprint is a number that two JSON values have in common exactly if they are Equal, but for a chance of 1 in 2^64.
-// It has another value in each process, so that nobody can look for values with the same one.
+// Fingerprint is a hash of a JSON value. Equal values have the same Fingerprint, and different values have the same one
+// with a probability of 2^-64. It is seeded for each process, so that clients cannot construct collisions.
 //
-// That of an object is the sum of NoFields and the FieldFingerprint of each field, that of a list the sum of NoItems and
-// the ItemFingerprint of each item: a field may be added to or taken from an object without looking at the others.
+// The Fingerprint of an object is the sum of NoFields and the FieldFingerprint of each field. The Fingerprint of a list
+// is the sum of NoItems and the ItemFingerprint of each item. To add or remove a field, add or subtract its
+// FieldFingerprint; the other fields need not be visited.
 type Fingerprint uint64
 
 var (
@@ -25,7 +26,7 @@ var (
 	NoItems = Fingerprint(maphash.String(seed, "list"))
 )
 
-// FingerprintOf returns the Fingerprint of a value, in time linear in its size.
+// FingerprintOf returns the Fingerprint of a value. It takes time linear in the size of the value.
 func FingerprintOf(value any) Fingerprint {
 	switch value := value.(type) {
 	case map[string]any:
@@ -52,30 +53,30 @@ func FingerprintOf(value any) Fingerprint {
 		}
 		return hash('f', "", math.Float64bits(value))
 	default:
-		return hash('n', "", 0) // null; JSON has nothing else
+		return hash('n', "", 0) // null
 	}
 }
 
-// FieldFingerprint returns what a field adds to the Fingerprint of an object.
+// FieldFingerprint returns the summand of a field in the Fingerprint of its object.
 func FieldFingerprint(name string, value Fingerprint) Fingerprint {
 	return hash('F', name, uint64(value))
 }
 
-// ItemFingerprint returns what the item at a position adds to the Fingerprint of a list.
-func ItemFingerprint(position int, value Fingerprint) Fingerprint {
-	var at [8]byte
-	binary.LittleEndian.PutUint64(at[:], uint64(position))
-	return hash('I', string(at[:]), uint64(value))
+// ItemFingerprint returns the summand of the item at an index in the Fingerprint of its list.
+func ItemFingerprint(index int, value Fingerprint) Fingerprint {
+	var text [8]byte
+	binary.LittleEndian.PutUint64(text[:], uint64(index))
+	return hash('I', string(text[:]), uint64(value))
 }
 
-// hash tells apart what differs in any of its parts: the number has a fixed length.
+// hash hashes the kind, the number and the text. The text comes last, since it is the only part of variable length.
 func hash(kind byte, text string, number uint64) Fingerprint {
 	var h maphash.Hash
 	h.SetSeed(seed)
-	var start [9]byte
-	start[0] = kind
-	binary.LittleEndian.PutUint64(start[1:], number)
-	_, _ = h.Write(start[:])
+	var prefix [9]byte
+	prefix[0] = kind
+	binary.LittleEndian.PutUint64(prefix[1:], number)
+	_, _ = h.Write(prefix[:])
 	_, _ = h.WriteString(text)
 	return Fingerprint(h.Sum64())
 }

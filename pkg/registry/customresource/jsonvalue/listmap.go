@@ -8,60 +8,64 @@ import (
 	"strconv"
 )
 
-// ListMap finds the items of a list of x-kubernetes-list-type: map by their keys, each of them once. Looking up the
-// items of a list that has the same order allocates nothing; the first one out of place costs an index over the whole
-// list, so that any number of look-ups takes linear time.
+// ListMap matches the items of a list of x-kubernetes-list-type: map with items of another version of the list that
+// have the same keys. Each item is matched at most once.
+//
+// Matching two lists in the same order allocates nothing. The first item at a different position makes ListMap build an
+// index of the remaining items. Matching a whole list therefore takes linear time in any order.
 type ListMap struct {
 	keys     []string
 	defaults map[string]any // the values of absent keys
 	items    []any
 
-	prefix int    // how many items at the start are found already
-	found  []bool // those after the prefix, nil if none
+	prefix int    // all items before this index are taken
+	taken  []bool // by index, the items that are taken; nil if they are all before prefix
 
-	index map[string]int // the first item of every identity that is perhaps not found yet
-	next  []int          // the next item of the same identity, 0 if none
+	index map[string]int // by identity, the index of the first item that may not be taken yet
+	next  []int          // by index, the index of the next item with the same identity, or 0 if there is none
 }
 
-// NewListMap returns the list map over items, whose x-kubernetes-list-map-keys are keys. Nothing is copied.
+// NewListMap returns a ListMap over items; keys are the x-kubernetes-list-map-keys of the list. Nothing is copied.
 func NewListMap(items []any, keys []string) ListMap {
 	return ListMap{keys: keys, items: items}
 }
 
-// NewListMapWithDefaults returns a list map in which an item that lacks a key, or has null for it, has the value that
-// defaults gives to that key, if any. It is for items that are not defaulted, such as those of an applied configuration
-// (rules G5, U5). Both the items and the one to look for may lack keys. Defaults are scalars, as keys are. Nothing is copied.
+// NewListMapWithDefaults returns a ListMap that replaces a key that is absent or null by its value in defaults, both in
+// items and in the argument of Take. It is for lists that are not defaulted, such as those of an applied configuration
+// (rules G5, U5). Defaults must be scalars, as keys are. Nothing is copied.
 func NewListMapWithDefaults(items []any, keys []string, defaults map[string]any) ListMap {
 	return ListMap{keys: keys, defaults: defaults, items: items}
 }
 
-// Get returns the item with the keys of item, which stands at position in its own list: the place to look first.
-// It is nil where there is none. Items that are no objects, or whose keys are no scalars, match nothing. Every item
-// is returned once: where several have the same keys, which no valid list has, one stands for one. A request that
-// repeats the keys of a large item does not get it many times over (rule R1).
-func (l *ListMap) Get(item map[string]any, position int) map[string]any {
+// Take returns an item that has the same keys as the given item and was not taken yet, or nil if there is none. Take
+// looks first at position, which is the index of the given item in its own list.
+//
+// Only objects whose keys are scalars match. Each item is returned once: if a request repeats the keys of a large
+// persisted item, that item is not processed again for every repetition (rule R1). In a valid list the keys are unique.
+func (l *ListMap) Take(item map[string]any, position int) map[string]any {
 	if l.prefix == len(l.items) {
 		return nil
 	}
-	if position < len(l.items) && !l.isFound(position) {
+	if position < len(l.items) && !l.isTaken(position) {
 		if candidate, ok := l.items[position].(map[string]any); ok && l.sameKeys(item, candidate) {
-			l.markFound(position)
+			l.markTaken(position)
 			return candidate
 		}
 	}
 	if l.index == nil {
 		l.buildIndex()
 	}
-	return l.lookUp(item)
+	return l.takeIndexed(item)
 }
 
-func (l *ListMap) lookUp(item map[string]any) map[string]any {
+// takeIndexed is Take with the index, regardless of the position.
+func (l *ListMap) takeIndexed(item map[string]any) map[string]any {
 	id, ok := l.identity(item)
 	if !ok {
 		return nil
 	}
 	i, ok := l.index[id]
-	for ok && l.isFound(i) {
+	for ok && l.isTaken(i) {
 		i, ok = l.next[i], l.next[i] != 0
 	}
 	if !ok {
@@ -69,25 +73,26 @@ func (l *ListMap) lookUp(item map[string]any) map[string]any {
 		return nil
 	}
 	l.index[id] = i
-	l.markFound(i)
+	l.markTaken(i)
 	return l.items[i].(map[string]any)
 }
 
-func (l *ListMap) isFound(i int) bool {
-	return i < l.prefix || (l.found != nil && l.found[i])
+func (l *ListMap) isTaken(i int) bool {
+	return i < l.prefix || (l.taken != nil && l.taken[i])
 }
 
-func (l *ListMap) markFound(i int) {
-	if i == l.prefix && l.found == nil {
+func (l *ListMap) markTaken(i int) {
+	if i == l.prefix && l.taken == nil {
 		l.prefix++
 		return
 	}
-	if l.found == nil {
-		l.found = make([]bool, len(l.items))
+	if l.taken == nil {
+		l.taken = make([]bool, len(l.items))
 	}
-	l.found[i] = true
+	l.taken[i] = true
 }
 
+// sameKeys reports whether the keys of two items are scalars and equal. It considers defaults only if the keys differ.
 func (l *ListMap) sameKeys(a, b map[string]any) bool {
 	for _, key := range l.keys {
 		if av := a[key]; !isScalar(av) || !Equal(av, b[key]) {
@@ -106,7 +111,7 @@ func (l *ListMap) sameKeysWithDefaults(a, b map[string]any) bool {
 	return true
 }
 
-// valueOf returns the value that an item has for a key, or nil if it has neither a value nor a default.
+// valueOf returns the value of a key in an item, or its default, or nil if it has neither.
 func (l *ListMap) valueOf(item map[string]any, key string) any {
 	if value := item[key]; value != nil {
 		return value
@@ -114,8 +119,8 @@ func (l *ListMap) valueOf(item map[string]any, key string) any {
 	return l.defaults[key]
 }
 
-// buildIndex goes backwards, so that the first item of an identity is the one in the index. The item 0 is never the
-// next of another.
+// buildIndex indexes the items after the prefix. It goes backwards, so that the index has the first item of each
+// identity. Item 0 is never the next of another item, so 0 can stand for "none".
 func (l *ListMap) buildIndex() {
 	l.index = make(map[string]int, len(l.items)-l.prefix)
 	l.next = make([]int, len(l.items))
@@ -131,42 +136,46 @@ func (l *ListMap) buildIndex() {
 	}
 }
 
-// identity encodes the keys of an item so that two items have the same identity exactly if their keys are equal.
-// It is false where a key is not a scalar.
+// identity encodes the keys of an item as a string. Two items have the same identity if and only if their keys are
+// equal. It returns false if a key is not a scalar.
 func (l *ListMap) identity(item map[string]any) (string, bool) {
-	var buf []byte
+	var encoded []byte
 	for _, key := range l.keys {
-		switch v := l.valueOf(item, key).(type) {
-		case nil:
-			buf = append(buf, 'n')
-		case string:
-			buf = append(buf, 's')
-			buf = strconv.AppendInt(buf, int64(len(v)), 10)
-			buf = append(buf, ':')
-			buf = append(buf, v...)
-		case bool:
-			buf = append(buf, 'b')
-			buf = strconv.AppendBool(buf, v)
-		case int64:
-			buf = appendInt(buf, v)
-		case float64:
-			if isInt64(v) {
-				buf = appendInt(buf, int64(v))
-				continue
-			}
-			buf = append(buf, 'f')
-			buf = strconv.AppendUint(buf, math.Float64bits(v), 16)
-			buf = append(buf, ':')
-		default:
+		value := l.valueOf(item, key)
+		if !isScalar(value) {
 			return "", false
 		}
+		encoded = appendScalar(encoded, value)
 	}
-	return string(buf), true
+	return string(encoded), true
+}
+
+// appendScalar appends the encoding of a scalar. Equal scalars have the same encoding, and no encoding is a prefix of
+// another.
+func appendScalar(buf []byte, value any) []byte {
+	switch v := value.(type) {
+	case string:
+		buf = append(buf, 's')
+		buf = strconv.AppendInt(buf, int64(len(v)), 10)
+		buf = append(buf, ':')
+		return append(buf, v...)
+	case bool:
+		return strconv.AppendBool(append(buf, 'b'), v)
+	case int64:
+		return appendInt(buf, v)
+	case float64:
+		if isInt64(v) {
+			return appendInt(buf, int64(v))
+		}
+		buf = strconv.AppendUint(append(buf, 'f'), math.Float64bits(v), 16)
+		return append(buf, ':')
+	default:
+		return append(buf, 'n')
+	}
 }
 
 func appendInt(buf []byte, v int64) []byte {
-	buf = append(buf, 'i')
-	buf = strconv.AppendInt(buf, v, 10)
+	buf = strconv.AppendInt(append(buf, 'i'), v, 10)
 	return append(buf, ':')
 }
 

@@ -108,7 +108,7 @@ func (n *normalization) items(at *node, list, old []any) (any, bool) {
 			continue
 		}
 		before := len(n.cleared)
-		value, ok := n.value(at.each, item, jsonvalue.OrNil(persisted.Get(item, i)))
+		value, ok := n.value(at.each, item, jsonvalue.OrNil(persisted.Take(item, i)))
 		if !ok {
 			continue
 		}

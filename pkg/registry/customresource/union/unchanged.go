@@ -75,7 +75,7 @@ func (n *node) areUnchangedItems(list, old []any) bool {
 		if !ok {
 			return false
 		}
-		if counterpart := persisted.Get(item, i); counterpart == nil || !n.each.isUnchanged(item, counterpart) {
+		if counterpart := persisted.Take(item, i); counterpart == nil || !n.each.isUnchanged(item, counterpart) {
 			return false
 		}
 	}

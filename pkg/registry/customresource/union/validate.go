@@ -151,7 +151,7 @@ func (v *validation) items(at *node, here *position, list, old []any) {
 	persisted := jsonvalue.NewListMap(old, at.keys)
 	for i := range list {
 		if item, ok := list[i].(map[string]any); ok {
-			v.item(at, here, i, item, persisted.Get(item, i))
+			v.item(at, here, i, item, persisted.Take(item, i))
 		} else {
 			v.item(at, here, i, list[i], nil)
 		}
