@@ -10,41 +10,41 @@ import (
 	"strings"
 )
 
-// Cleared is a union of which Normalize cleared members.
+// Cleared describes a union of which Normalize cleared members.
 type Cleared struct {
-	// Ordinal is the index of the union within the schema. It is the same for all items of a list, and all values of a map.
+	// Ordinal is the index of the union within the schema. All items of a list, and all values of a map, share it.
 	Ordinal int
-	// Discriminator is the name of the discriminator's field.
+	// Discriminator is the field name of the discriminator.
 	Discriminator string
-	// From is the persisted value of the discriminator: "" if it is absent (rule U3), and no string where an older
-	// schema of the CRD had another type.
+	// From is the persisted value of the discriminator, or "" if it is absent (rule U3). It is not a string if the field
+	// was persisted with a schema of another type.
 	From any
-	// To is the requested value.
+	// To is the requested value of the discriminator.
 	To string
-	// Members are the names of the cleared members, in alphabetical order.
+	// Members are the sorted names of the cleared members.
 	Members []string
-	// Path leads to the object that holds the union. It is empty for the root.
+	// Path is the path of the object that holds the union. It is empty for the root.
 	Path []Step
 }
 
-// Step leads from an object to a value in it: to a field or the value of a map by Name, or to an item of a list map
-// by its Keys.
+// Step is an element of a path. It selects a field of an object or a value of a map by Name, or an item of a list map
+// by Keys.
 type Step struct {
-	// Name of the field, or key in the map. It has no meaning where Keys is set.
+	// Name is the name of the field, or the key in the map. It is unset if Keys is set.
 	Name string
-	// Keys are the key fields that the item of a list map has, by name; nil for a field.
+	// Keys are the key fields that are present in the item of a list map, by name. It is nil for a field.
 	Keys map[string]any
-	// Index is the position of the item in its list.
+	// Index is the index of the item in its list.
 	Index int
 }
 
-// MemberPath returns the path of a member of the union as in validation errors, such as spec.items[2].git. Paths are
-// made when they are asked for: the name of a field may be long, and many unions below it.
+// MemberPath returns the path of a member as in validation errors, such as spec.items[2].git. Cleared does not store
+// paths as text: if a map key is long, the paths of many unions below it would take a lot of memory.
 func (c Cleared) MemberPath(member string) string {
 	return fieldPath(c.objectPath(), member)
 }
 
-// DiscriminatorPath returns the path of the discriminator, in the same form.
+// DiscriminatorPath returns the path of the discriminator as in validation errors.
 func (c Cleared) DiscriminatorPath() string {
 	return fieldPath(c.objectPath(), c.Discriminator)
 }
@@ -61,8 +61,8 @@ func (c Cleared) objectPath() string {
 	return path
 }
 
-// compareCleared orders by the positions in the object: an object before what is in it, fields and keys of maps in
-// alphabetical order, items as in their list.
+// compareCleared orders by path and then by discriminator: an object comes before its fields, fields and map keys are
+// sorted by name, and items are in the order of their list.
 func compareCleared(a, b Cleared) int {
 	return cmp.Or(slices.CompareFunc(a.Path, b.Path, compareSteps), cmp.Compare(a.Ordinal, b.Ordinal))
 }
@@ -71,7 +71,7 @@ func compareSteps(a, b Step) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Index, b.Index))
 }
 
-// Warning returns what the client is told (rule V3), without the prefix that clients add.
+// Warning returns the text of the warning for the client (rule V3).
 func (c Cleared) Warning() string {
 	members := make([]string, len(c.Members))
 	for i, member := range c.Members {
@@ -81,11 +81,11 @@ func (c Cleared) Warning() string {
 		strings.Join(members, ", "), c.DiscriminatorPath(), quote(c.From), c.To)
 }
 
-// maxWarnings is how many warnings a request gets at most (rule V3).
+// maxWarnings is the maximum number of warnings for a request (rule V3).
 const maxWarnings = 20
 
-// Warnings returns what the client is told of all unions: one warning for each, at most 20, of which the last counts
-// the rest (rule V3).
+// Warnings returns a warning for each union. If there are more than maxWarnings unions, the last warning counts the
+// rest (rule V3).
 func Warnings(cleared []Cleared) []string {
 	var warnings []string
 	for i, c := range cleared {

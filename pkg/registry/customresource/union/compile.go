@@ -13,18 +13,19 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// Compile returns the Plan for the unions of a structural schema, nil where it has none. disabledGate may be nil; it
-// returns the name of the disabled feature gate that guards the field at a path of the schema, or "": where such a
-// gate drops the selected member the error says so (rule U6).
+// Compile returns the Plan for the unions of a structural schema, or nil if it has none.
 //
-// Validation of the CRD has refused what makes no sense (rule U2), but serving must not fail (rule F5): Compile takes
-// every schema, and ignores what it cannot use.
+// disabledGate returns the name of the disabled feature gate that guards the field at a schema path, or "" if there is
+// none. It is used in the error for a missing member that the gate drops (rule U6.3). It may be nil.
+//
+// Validation of the CRD rejects unsound unions (rule U2). If such a CRD is persisted nevertheless, it must be served
+// (rule F5): Compile accepts every schema, and ignores what it cannot use.
 func Compile(schema *structuralschema.Structural, disabledGate func(fieldpath.Path) string) *Plan {
 	if schema == nil {
 		return nil
 	}
 	c := compiler{disabledGate: disabledGate}
-	// The values of a map at the root would be apiVersion and kind too: no object could be valid.
+	// The root is always an object: if it were a map, apiVersion and kind would be among its values.
 	root := c.object(schema, nil)
 	if root == nil {
 		return nil
@@ -39,39 +40,40 @@ func Compile(schema *structuralschema.Structural, disabledGate func(fieldpath.Pa
 
 type compiler struct {
 	disabledGate func(fieldpath.Path) string
-	unions       int  // the unions so far
-	hasDefaults  bool // whether a discriminator has a default
+	unions       int  // the number of unions compiled so far
+	hasDefaults  bool // whether any discriminator has a default
 }
 
-// value returns the node for the values of a schema, nil if they can hold no union. path leads to them.
+// value returns the node for the schema at path, or nil if the schema contains no union.
 func (c *compiler) value(schema *structuralschema.Structural, path fieldpath.Path) *node {
 	switch {
 	case schema.Items != nil:
 		return c.list(schema, path)
 	case schema.AdditionalProperties != nil && schema.AdditionalProperties.Structural != nil:
-		return c.each(&node{kind: aMap}, schema.AdditionalProperties.Structural, path)
+		return c.withElements(&node{kind: mapNode}, schema.AdditionalProperties.Structural, path)
 	default:
 		return c.object(schema, path)
 	}
 }
 
 func (c *compiler) list(schema *structuralschema.Structural, path fieldpath.Path) *node {
-	n := &node{kind: aList}
+	n := &node{kind: listNode}
 	if schema.XListType != nil && *schema.XListType == "map" && len(schema.XListMapKeys) > 0 {
-		n.kind, n.keys = aListMap, schema.XListMapKeys
+		n.kind, n.keys = listMapNode, schema.XListMapKeys
 	}
-	return c.each(n, schema.Items, path)
+	return c.withElements(n, schema.Items, path)
 }
 
-func (c *compiler) each(n *node, schema *structuralschema.Structural, path fieldpath.Path) *node {
-	if n.each = c.value(schema, append(path, fieldpath.Each())); n.each == nil {
+// withElements compiles the schema of the items or values of n. It returns n, or nil if the schema contains no union.
+func (c *compiler) withElements(n *node, schema *structuralschema.Structural, path fieldpath.Path) *node {
+	if n.elements = c.value(schema, append(path, fieldpath.Each())); n.elements == nil {
 		return nil
 	}
 	return n
 }
 
 func (c *compiler) object(schema *structuralschema.Structural, path fieldpath.Path) *node {
-	n := &node{kind: anObject}
+	n := &node{kind: objectNode}
 	names := slices.Sorted(maps.Keys(schema.Properties))
 	for _, name := range names {
 		if declared := schema.Properties[name].XUnions; declared != nil && len(declared.FieldMembers) > 0 {
@@ -87,6 +89,7 @@ func (c *compiler) object(schema *structuralschema.Structural, path fieldpath.Pa
 	return n.orNil()
 }
 
+// orNil returns the object n, or nil if it contains no union.
 func (n *node) orNil() *node {
 	if len(n.unions) == 0 && len(n.fields) == 0 {
 		return nil
@@ -94,10 +97,14 @@ func (n *node) orNil() *node {
 	return n
 }
 
-// within returns the root of an object as a scope other than Everything sees it: without fields that the endpoint does
-// not write, with none of the unions at the root under the status subresource, and else without status as a member.
+// within returns the root n restricted to ExceptStatus or OnlyStatus, or nil if no union is left:
+//
+//   - Fields that are not in the scope are removed.
+//   - In ExceptStatus, a union at the root does not have status as a member, and is removed if status is its
+//     discriminator.
+//   - In OnlyStatus, the unions at the root are removed.
 func (n *node) within(s scope.Scope) *node {
-	root := &node{kind: anObject}
+	root := &node{kind: objectNode}
 	for _, c := range n.fields {
 		if s.Includes(c.name) {
 			root.fields = append(root.fields, c)
@@ -109,7 +116,7 @@ func (n *node) within(s scope.Scope) *node {
 		}
 	}
 	if len(root.fields) == len(n.fields) && len(n.unions) == 0 {
-		return n // it is the same
+		return n // nothing was removed
 	}
 	return root.orNil()
 }

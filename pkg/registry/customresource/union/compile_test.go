@@ -54,7 +54,7 @@ func TestOrdinalsAreDistinct(t *testing.T) { // V1
 		for _, c := range n.fields {
 			walk(c.node)
 		}
-		walk(n.each)
+		walk(n.elements)
 	}
 	walk(plan.everything)
 	if len(seen) != 16 {

@@ -3,67 +3,71 @@
 
 package union
 
-// HasDefaults reports whether the discriminator of a union has a default, so that objects must be defaulted by Default.
+// HasDefaults reports whether any discriminator has a default. If so, requests must be defaulted with Default.
 func (p *Plan) HasDefaults() bool { return p != nil && p.hasDefaults }
 
-// Default calls fill, which fills in the defaults of the schema in an object that a request sends. What it filled in for
-// a discriminator is taken back where a member is set that the default does not select: the object would be invalid,
-// and the member lost where normalization took the default for the client's choice (rule U4.3). Validation refuses what
-// is left out. A default that fills in the whole union stays: nothing was left out.
-func (p *Plan) Default(object map[string]any, fill func()) {
-	var undecided undecidedUnions
+// Default applies the defaults of the schema to the object in a request by calling applyDefaults. It then removes the
+// default of a discriminator again if the request sets a member that the default does not select (rule U4.3).
+//
+// With that default the object would be invalid, or normalization would clear the member that the client set. Without
+// it, validation rejects the object, and the client has to set the discriminator. The default of a whole union stays,
+// because the request sets nothing in it.
+func (p *Plan) Default(object map[string]any, applyDefaults func()) {
+	var conflicts defaultConflicts
 	if p.HasDefaults() {
-		undecided.object(p.everything, object)
+		conflicts.object(p.everything, object)
 	}
-	fill()
-	for _, u := range undecided {
+	applyDefaults()
+	for _, u := range conflicts {
 		if u.object[u.discriminator] != nil {
 			delete(u.object, u.discriminator)
 		}
 	}
 }
 
-// undecidedUnions are the unions of an object whose discriminator a default must not fill in.
-type undecidedUnions []undecidedUnion
+// defaultConflicts are the unions of an object whose discriminator must not be defaulted.
+type defaultConflicts []defaultConflict
 
-type undecidedUnion struct {
+type defaultConflict struct {
 	object        map[string]any
 	discriminator string
 }
 
-func (found *undecidedUnions) value(at *node, value any) {
+func (found *defaultConflicts) value(n *node, value any) {
 	switch value := value.(type) {
 	case map[string]any:
-		switch at.kind {
-		case anObject:
-			found.object(at, value)
-		case aMap:
+		switch n.kind {
+		case objectNode:
+			found.object(n, value)
+		case mapNode:
 			for key := range value {
-				found.value(at.each, value[key])
+				found.value(n.elements, value[key])
 			}
 		}
 	case []any:
-		if at.kind == aListMap || at.kind == aList {
+		if n.kind == listMapNode || n.kind == listNode {
 			for i := range value {
-				found.value(at.each, value[i])
+				found.value(n.elements, value[i])
 			}
 		}
 	}
 }
 
-func (found *undecidedUnions) object(at *node, object map[string]any) {
-	for i := range at.unions {
-		if u := &at.unions[i]; u.isUndecided(object) {
-			*found = append(*found, undecidedUnion{object, u.discriminator})
+func (found *defaultConflicts) object(n *node, object map[string]any) {
+	for i := range n.unions {
+		if u := &n.unions[i]; u.conflictsWithDefault(object) {
+			*found = append(*found, defaultConflict{object, u.discriminator})
 		}
 	}
-	for i := range at.fields {
-		c := &at.fields[i]
+	for i := range n.fields {
+		c := &n.fields[i]
 		found.value(c.node, object[c.name])
 	}
 }
 
-// isUndecided reports whether the discriminator is absent and has a default that does not select a member which is set.
-func (u *union) isUndecided(object map[string]any) bool {
-	return u.preset != nil && object[u.discriminator] == nil && u.hasUnselected(object, u.preset.member, len(object))
+// conflictsWithDefault reports whether the discriminator is absent, and has a default that does not select a member
+// that is set.
+func (u *union) conflictsWithDefault(object map[string]any) bool {
+	return u.forDefault != nil && object[u.discriminator] == nil &&
+		u.hasUnselected(object, u.forDefault.member, len(object))
 }

@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The reasons of failures, in the words of metrics (rule V1).
+// The reasons of failures, which are label values of metrics (rule V1).
 const (
 	Unsupported = "unsupported"
 	Forbidden   = "forbidden"
 	Required    = "required"
 )
 
-// Failure is why validation failed at a union of the schema. A request has each of them once, however many objects it
-// is about (rule V1).
+// Failure is a reason why a union failed validation. Validate returns each Failure once, even if many objects or items
+// have the error (rule V1).
 type Failure struct {
 	// Ordinal is the index of the union within the schema, as in Cleared.
 	Ordinal int
@@ -27,50 +27,50 @@ type Failure struct {
 	Reason string
 }
 
-// maxErrors is the number of errors after which the rest is left for the next attempt (rule R1). An error is many
-// times as long as the item of a list that it may be about.
+// maxErrors is the maximum number of errors for a request (rule R1). An error is much longer than a small invalid item,
+// so without a limit the response could be much larger than the request.
 const maxErrors = 128
 
-func (v *validation) isFull() bool { return len(v.errs) >= maxErrors }
+func (v *validator) isFull() bool { return len(v.errs) >= maxErrors }
 
-// judge adds the errors of a union of the object at a position. A discriminator that makes no sense is the only one
-// (rule U6).
-func (v *validation) judge(u *union, here *position, object, old map[string]any) {
+// union adds the errors of a union of the object at pos. If the discriminator has an error, the members are not
+// validated (rule U6).
+func (v *validator) union(u *union, pos *position, object, old map[string]any) {
 	discriminator := object[u.discriminator]
 	value, _ := discriminator.(string)
-	selected := u.selectionBy(discriminator)
+	selected := u.selectionFor(discriminator)
 	switch {
-	case discriminator == nil && v.leftOut(u, here, object, old):
+	case discriminator == nil && v.omittedDiscriminator(u, pos, object, old):
 	case selected == nil:
-		v.discriminator(u, here.String(), discriminator)
+		v.unsupportedDiscriminator(u, pos.String(), discriminator)
 	default:
-		v.members(u, here, object, *selected, value)
+		v.members(u, pos, object, *selected, value)
 	}
 }
 
-// leftOut adds the error of a discriminator that old has and the request leaves out although it sets a member: a client
-// may have been built before there was a discriminator (rule U4.3). It reports whether that is so.
-func (v *validation) leftOut(u *union, here *position, object, old map[string]any) bool {
+// omittedDiscriminator adds an error if the discriminator is persisted and the request leaves it out but sets a member.
+// Clients whose types lack the discriminator send such requests (rule U4.3). It reports whether it added the error.
+func (v *validator) omittedDiscriminator(u *union, pos *position, object, old map[string]any) bool {
 	persisted := old[u.discriminator]
-	set := u.unselected(object, noMember)
+	set := u.unselectedMembers(object, noMember)
 	if persisted == nil || len(set) == 0 {
 		return false
 	}
-	path := here.String()
+	path := pos.String()
 	detail := fmt.Sprintf("must be given when %s is set: the persisted value is %s",
 		fieldPath(path, u.members[set[0]]), quote(persisted))
 	v.add(u, Required, field.Required(atPath(path, u.discriminator), detail))
 	return true
 }
 
-// members adds the errors of members that are set and not selected, and of the selected one if it is missing.
-func (v *validation) members(u *union, here *position, object map[string]any, selected selection, value string) {
-	unselected := u.unselected(object, selected.member)
+// members adds an error for each member that is set but not selected, and for the selected member if it is missing.
+func (v *validator) members(u *union, pos *position, object map[string]any, selected selection, value string) {
+	unselected := u.unselectedMembers(object, selected.member)
 	isMissing := selected.member != noMember && !selected.optional && object[u.members[selected.member]] == nil
 	if len(unselected) == 0 && !isMissing {
 		return
 	}
-	path := here.String()
+	path := pos.String()
 	discriminator := fieldPath(path, u.discriminator)
 	for _, i := range unselected {
 		detail := fmt.Sprintf("must not be set when %s is %q: a client that changes the members of a union must change "+
@@ -79,15 +79,16 @@ func (v *validation) members(u *union, here *position, object map[string]any, se
 	}
 	if isMissing {
 		member := u.members[selected.member]
-		v.add(u, Required, field.Required(atPath(path, member), u.whyRequired(member, discriminator, value)))
+		v.add(u, Required, field.Required(atPath(path, member), u.requiredDetail(member, discriminator, value)))
 	}
 }
 
-// discriminator adds the error of a discriminator with a value that is none of the union's, nil if it is absent. A
-// value of another type is one, too: nobody else reports it where upstream's ratcheting forgives it (rules U6.1, U7).
-func (v *validation) discriminator(u *union, path string, value any) {
+// unsupportedDiscriminator adds the error of a discriminator whose value is not allowed (rule U6.1). value is nil if
+// the discriminator is absent. A value of another type is also reported, since ratcheting may skip schema validation
+// (rule U7).
+func (v *validator) unsupportedDiscriminator(u *union, path string, value any) {
 	values := u.values
-	if u.absent != nil && value != "" && !slices.Contains(values, "") {
+	if u.forAbsent != nil && value != "" && !slices.Contains(values, "") {
 		values = append([]string{""}, values...)
 	}
 	unsupported := field.NotSupported(atPath(path, u.discriminator), brief(value), values)
@@ -102,7 +103,7 @@ func atPath(parent, name string) *field.Path {
 	return field.NewPath(fieldPath(parent, name))
 }
 
-func (u *union) whyRequired(member, discriminator, value string) string {
+func (u *union) requiredDetail(member, discriminator, value string) string {
 	detail := fmt.Sprintf("must be set when %s is %q", discriminator, value)
 	if gate := u.gates[member]; gate != "" {
 		detail += fmt.Sprintf(", but is dropped: feature gate %q is disabled", gate)
@@ -110,7 +111,7 @@ func (u *union) whyRequired(member, discriminator, value string) string {
 	return detail
 }
 
-func (v *validation) add(u *union, reason string, err *field.Error) {
+func (v *validator) add(u *union, reason string, err *field.Error) {
 	if v.isFull() {
 		return
 	}
@@ -120,7 +121,7 @@ func (v *validation) add(u *union, reason string, err *field.Error) {
 	}
 }
 
-// quote returns the value of a discriminator for a message.
+// quote formats the value of a discriminator for a message.
 func quote(value any) string {
 	if text, ok := value.(string); ok {
 		return strconv.Quote(text)
@@ -128,7 +129,7 @@ func quote(value any) string {
 	return fmt.Sprint(brief(value))
 }
 
-// brief returns a value, or the name of its type if it may be of any size: a discriminator should be none such.
+// brief returns a scalar, or the name of the type of an object or array, which may be too large for a message.
 func brief(value any) any {
 	switch value.(type) {
 	case map[string]any:

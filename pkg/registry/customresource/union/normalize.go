@@ -11,119 +11,123 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// Normalize returns the object without the members that a changed discriminator does not select any more (rule U4),
-// and what was cleared. old is nil on create, where nothing is.
+// Normalize clears the members that a changed discriminator does not select (rule U4). It returns the normalized object
+// and the unions of which members were cleared. old is nil on create, and nothing is cleared then.
 //
-// Neither argument is modified (rule R4), and they may share parts, as after server-side apply: where something is
-// cleared, the objects and lists on the way to it are copied. Where nothing is, object itself is returned, and nothing
-// was allocated but for an index over each list map whose items are not in the order of old.
+// The arguments are not modified (rule R4), and may share values, as they do after server-side apply. Only the objects
+// and lists that contain a cleared member are copied. If nothing is cleared, object itself is returned, and nothing is
+// allocated except an index for each list map whose items are in another order than in old.
 func (p *Plan) Normalize(object, old map[string]any, s scope.Scope) (map[string]any, []Cleared) {
 	root := p.root(s)
 	if root == nil || old == nil {
 		return object, nil
 	}
-	var n normalization
-	result, _ := n.object(root, object, old)
-	for i := range n.cleared {
-		slices.Reverse(n.cleared[i].Path)
+	var r normalizer
+	result, _ := r.object(root, object, old)
+	for i := range r.cleared {
+		slices.Reverse(r.cleared[i].Path)
 	}
-	slices.SortStableFunc(n.cleared, compareCleared) // a walk over a map has no order
-	return result, n.cleared
+	slices.SortStableFunc(r.cleared, compareCleared) // ranging over a map is in random order
+	return result, r.cleared
 }
 
-// normalization is a walk over an object. It does not know where it is, since mostly nobody is to be told: the way to
-// what was cleared is made on the way back.
-type normalization struct {
-	cleared []Cleared // with the last step first
+// normalizer clears members and collects the unions that they belong to. It does not track the current path, because
+// most requests clear nothing. Instead, each level adds its step to the paths of the unions cleared below it.
+//
+// Each method returns the normalized value, and whether anything was cleared in it.
+type normalizer struct {
+	cleared []Cleared // with the paths in reverse
 }
 
-// value returns the normalized value, and whether it is another one. What has no counterpart in old, or is not of the
-// type that the schema has, is left as it is (rules U5, R1).
-func (n *normalization) value(at *node, value, old any) (any, bool) {
-	switch at.kind {
-	case anObject, aMap:
+// value leaves a value as it is if it has no counterpart in old, or not the type of the schema (rules U5, R1). The
+// returned value is nil if nothing was cleared.
+func (r *normalizer) value(n *node, value, old any) (any, bool) {
+	switch n.kind {
+	case objectNode, mapNode:
 		value, ok := value.(map[string]any)
 		old, matched := old.(map[string]any)
-		switch {
-		case !ok || !matched:
-		case at.kind == anObject:
-			return asValue(n.object(at, value, old))
-		default:
-			return asValue(n.values(at, value, old))
+		if !ok || !matched {
+			return nil, false
 		}
-	case aListMap:
+		if n.kind == objectNode {
+			return asValue(r.object(n, value, old))
+		}
+		return asValue(r.values(n, value, old))
+	case listMapNode:
 		value, ok := value.([]any)
 		old, matched := old.([]any)
 		if ok && matched {
-			return n.items(at, value, old)
+			return r.items(n, value, old)
 		}
-	case aList:
+	case listNode: // items are not matched (rule U5)
 	}
 	return nil, false
 }
 
+// asValue converts the result of object or values to that of value.
 func asValue(object map[string]any, changed bool) (any, bool) { return object, changed }
 
-func (n *normalization) object(at *node, object, old map[string]any) (map[string]any, bool) {
-	result, changed := n.unions(at, object, old)
-	for i := range at.fields {
-		c := &at.fields[i]
-		before := len(n.cleared)
-		value, ok := n.value(c.node, result[c.name], old[c.name])
-		if !ok {
+func (r *normalizer) object(n *node, object, old map[string]any) (map[string]any, bool) {
+	result, changed := r.unions(n, object, old)
+	for i := range n.fields {
+		c := &n.fields[i]
+		first := len(r.cleared)
+		value, cleared := r.value(c.node, result[c.name], old[c.name])
+		if !cleared {
 			continue
 		}
 		if !changed {
 			result, changed = maps.Clone(object), true
 		}
 		result[c.name] = value
-		n.prepend(before, Step{Name: c.name})
+		r.prepend(first, Step{Name: c.name})
 	}
 	return result, changed
 }
 
-func (n *normalization) values(at *node, object, old map[string]any) (map[string]any, bool) {
+func (r *normalizer) values(n *node, object, old map[string]any) (map[string]any, bool) {
 	result, changed := object, false
 	for key := range object {
-		before := len(n.cleared)
-		value, ok := n.value(at.each, object[key], old[key])
-		if !ok {
+		first := len(r.cleared)
+		value, cleared := r.value(n.elements, object[key], old[key])
+		if !cleared {
 			continue
 		}
 		if !changed {
 			result, changed = maps.Clone(object), true
 		}
 		result[key] = value
-		n.prepend(before, Step{Name: key})
+		r.prepend(first, Step{Name: key})
 	}
 	return result, changed
 }
 
-func (n *normalization) items(at *node, list, old []any) (any, bool) {
+func (r *normalizer) items(n *node, list, old []any) (any, bool) {
 	result, changed := list, false
-	persisted := jsonvalue.NewListMap(old, at.keys)
+	persisted := jsonvalue.NewListMap(old, n.keys)
 	for i := range list {
 		item, isObject := list[i].(map[string]any)
 		if !isObject {
 			continue
 		}
-		before := len(n.cleared)
-		value, ok := n.value(at.each, item, jsonvalue.OrNil(persisted.Take(item, i)))
-		if !ok {
+		first := len(r.cleared)
+		value, cleared := r.value(n.elements, item, jsonvalue.OrNil(persisted.Take(item, i)))
+		if !cleared {
 			continue
 		}
 		if !changed {
 			result, changed = slices.Clone(list), true
 		}
 		result[i] = value
-		n.prepend(before, Step{Keys: keysOf(item, at.keys), Index: i})
+		r.prepend(first, Step{Keys: keysOf(item, n.keys), Index: i})
 	}
 	if !changed {
-		return nil, false // to make a list a value would allocate
+		return nil, false // converting a list to an interface allocates
 	}
 	return result, true
 }
 
+// keysOf returns the key fields that are present in an item of a list map.
 func keysOf(item map[string]any, names []string) map[string]any {
 	keys := make(map[string]any, len(names))
 	for _, name := range names {
@@ -134,50 +138,50 @@ func keysOf(item map[string]any, names []string) map[string]any {
 	return keys
 }
 
-// prepend puts a step before the way to what was cleared since.
-func (n *normalization) prepend(before int, step Step) {
-	for i := before; i < len(n.cleared); i++ {
-		n.cleared[i].Path = append(n.cleared[i].Path, step)
+// prepend adds a step to the start of the paths of the cleared unions from index first on.
+func (r *normalizer) prepend(first int, step Step) {
+	for i := first; i < len(r.cleared); i++ {
+		r.cleared[i].Path = append(r.cleared[i].Path, step)
 	}
 }
 
-// unions normalizes the unions of one object.
-func (n *normalization) unions(at *node, object, old map[string]any) (map[string]any, bool) {
+// unions normalizes the unions of an object, but not its fields.
+func (r *normalizer) unions(n *node, object, old map[string]any) (map[string]any, bool) {
 	result, changed := object, false
-	for i := range at.unions {
-		u := &at.unions[i]
-		if !u.isOutdated(result, old) {
+	for i := range n.unions {
+		u := &n.unions[i]
+		if !u.needsClearing(result, old) {
 			continue
 		}
 		if !changed {
 			result, changed = maps.Clone(object), true
 		}
-		n.cleared = append(n.cleared, u.clear(result, old))
+		r.cleared = append(r.cleared, u.clear(result, old))
 	}
 	return result, changed
 }
 
-// isOutdated reports whether the discriminator changed and a member is set that it does not select (rule U4). An
-// absent discriminator selects nothing anew, whatever old has (rule U4.3).
-func (u *union) isOutdated(object, old map[string]any) bool {
-	value, isWritten := object[u.discriminator].(string)
-	return isWritten && u.persistedIn(old) != value && u.hasUnselected(object, u.selected(value), len(object))
+// needsClearing reports whether the discriminator changed and a member is set that it does not select (rule U4). If the
+// request leaves the discriminator out, nothing is cleared (rule U4.3).
+func (u *union) needsClearing(object, old map[string]any) bool {
+	value, isSet := object[u.discriminator].(string)
+	return isSet && u.persistedValue(old) != value && u.hasUnselected(object, u.selectedMember(value), len(object))
 }
 
-// persistedIn returns the discriminator in old: "" if it is absent (rule U3), and no string where an older schema had
-// another type.
-func (u *union) persistedIn(old map[string]any) any {
+// persistedValue returns the discriminator in old, or "" if it is absent (rule U3). It is not a string if the field was
+// persisted with a schema of another type.
+func (u *union) persistedValue(old map[string]any) any {
 	if value := old[u.discriminator]; value != nil {
 		return value
 	}
 	return ""
 }
 
-// clear removes the members that are set and not selected.
+// clear removes the members that are set but not selected.
 func (u *union) clear(object, old map[string]any) Cleared {
 	value, _ := object[u.discriminator].(string)
-	c := Cleared{Ordinal: u.ordinal, Discriminator: u.discriminator, From: u.persistedIn(old), To: value}
-	for _, i := range u.unselected(object, u.selected(value)) {
+	c := Cleared{Ordinal: u.ordinal, Discriminator: u.discriminator, From: u.persistedValue(old), To: value}
+	for _, i := range u.unselectedMembers(object, u.selectedMember(value)) {
 		delete(object, u.members[i])
 		c.Members = append(c.Members, u.members[i])
 	}

@@ -7,31 +7,31 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// Plan is the compiled form of the unions of a schema. It is immutable and safe for concurrent use. The nil Plan has
-// no effect on anything (rule R2).
+// Plan is the compiled form of the unions of a schema. It is immutable and safe for concurrent use. A nil Plan has no
+// unions, and all its methods are no-ops (rule R2).
 type Plan struct {
-	// The roots of the object, as the scopes see it; nil where a scope has no union. What is below is shared.
+	// The root for each scope, or nil if the scope has no union. The nodes below the root are shared.
 	everything, exceptStatus, onlyStatus *node
 
-	hasDefaults bool // whether the discriminator of a union has a default
+	hasDefaults bool // whether any discriminator has a default
 }
 
-// node stands for a position in the schema that holds unions, or has some below.
+// node is a position in the schema: an object that has unions, or a value that contains such objects at any depth.
 type node struct {
-	kind   kind
-	unions []union  // of an object, in alphabetical order of the discriminators
-	fields []child  // of an object, in alphabetical order
-	each   *node    // the values of a map or the items of a list
-	keys   []string // of a list map
+	kind     kind
+	unions   []union  // of an object, sorted by discriminator
+	fields   []child  // of an object, those that lead to unions, sorted by name
+	elements *node    // of a map or list, its values or items
+	keys     []string // of a list map, its keys
 }
 
 type kind int
 
 const (
-	anObject kind = iota
-	aMap
-	aListMap
-	aList // atomic, or a set: its items have no identity (rule U5)
+	objectNode kind = iota
+	mapNode
+	listMapNode
+	listNode // atomic or set: its items cannot be matched with persisted ones (rule U5)
 )
 
 type child struct {
@@ -39,12 +39,12 @@ type child struct {
 	node *node
 }
 
-// Covers reports whether the plan has a union in a scope.
+// Covers reports whether the plan has a union in the scope.
 func (p *Plan) Covers(s scope.Scope) bool {
 	return p.root(s) != nil
 }
 
-// root returns where to start in an object, nil if there is nothing to do.
+// root returns the root node for a scope, or nil if the scope has no union.
 func (p *Plan) root(s scope.Scope) *node {
 	switch {
 	case p == nil:

@@ -5,16 +5,16 @@ package union
 
 import "strconv"
 
-// position is a position of a walk in an object. The root is nil.
+// position is the path of a value in an object, as a linked list. A nil position is the root.
 type position struct {
 	parent *position
-	name   string // of a field, or the key in a map
-	index  int    // of the item in its list; notAnItem for a field
+	name   string // of the field, or key in the map
+	index  int    // of the item in its list, or notAnItem
 }
 
 const notAnItem = -1
 
-// String returns the path as in validation errors.
+// String formats the path as in validation errors.
 func (p *position) String() string {
 	switch {
 	case p == nil:
@@ -26,8 +26,8 @@ func (p *position) String() string {
 	}
 }
 
-// fieldPath and itemPath format paths as the schema validation of custom resources does, so that two errors about the
-// same value have the same path: the values of a map are written like fields, without quotes.
+// fieldPath and itemPath format paths like the schema validation of custom resources does: the key of a map is written
+// like a field name, without brackets or quotes. Errors about the same value therefore have the same path (rule U6.1).
 
 func fieldPath(parent, name string) string {
 	if parent == "" {

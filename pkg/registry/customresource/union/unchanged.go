@@ -8,9 +8,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// Unchanged reports whether a request leaves all unions as they were, so that an object that is being deleted may keep
-// its errors (rule U7): none was added, removed or changed. Unlike matching for normalization it compares atomic and
-// set lists, as a whole: such a union cannot be told from another, but it can be told that nothing happened to any.
+// Unchanged reports whether a request adds, removes and changes no union in the scope. The unions of an object under
+// deletion need not be valid then (rule U7). Unions in an atomic or set list are unchanged if the whole list is equal.
 func (p *Plan) Unchanged(object, old map[string]any, s scope.Scope) bool {
 	root := p.root(s)
 	return root == nil || root.isUnchanged(object, old)
@@ -23,14 +22,14 @@ func (n *node) isUnchanged(value, old any) bool {
 		switch {
 		case !matched:
 			return false
-		case n.kind == anObject:
+		case n.kind == objectNode:
 			return n.isUnchangedObject(value, old)
-		case n.kind == aMap:
+		case n.kind == mapNode:
 			return n.areUnchangedValues(value, old)
 		}
 	case []any:
 		old, matched := old.([]any)
-		if matched && n.kind == aListMap && n.areUnchangedItems(value, old) {
+		if matched && n.kind == listMapNode && n.areUnchangedItems(value, old) {
 			return true
 		}
 	}
@@ -56,15 +55,15 @@ func (n *node) areUnchangedValues(object, old map[string]any) bool {
 		return false
 	}
 	for key, value := range object {
-		if oldValue, matched := old[key]; !matched || !n.each.isUnchanged(value, oldValue) {
+		if oldValue, present := old[key]; !present || !n.elements.isUnchanged(value, oldValue) {
 			return false
 		}
 	}
 	return true
 }
 
-// areUnchangedItems takes a list in another order for the same: the order of a list map has no meaning. Items without
-// proper keys it cannot tell apart.
+// areUnchangedItems reports whether the items of a list map are unchanged. Their order does not matter. It returns
+// false if an item cannot be matched by its keys.
 func (n *node) areUnchangedItems(list, old []any) bool {
 	if len(list) != len(old) {
 		return false
@@ -75,7 +74,7 @@ func (n *node) areUnchangedItems(list, old []any) bool {
 		if !ok {
 			return false
 		}
-		if counterpart := persisted.Take(item, i); counterpart == nil || !n.each.isUnchanged(item, counterpart) {
+		if counterpart := persisted.Take(item, i); counterpart == nil || !n.elements.isUnchanged(item, counterpart) {
 			return false
 		}
 	}

@@ -14,51 +14,51 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// union is one union of an object.
+// union is one union of an object: a discriminator and the members that its values select.
 type union struct {
 	ordinal       int // the index of the union within the schema
 	discriminator string
-	members       []string          // in alphabetical order
-	values        []string          // that a request may write, in alphabetical order
-	selections    []selection       // of the value with the same index
-	absent        *selection        // of an absent discriminator; nil if it must not be absent
-	preset        *selection        // of the discriminator's default; nil if it has none
-	gates         map[string]string // by member, the disabled feature gate that drops it; nil if none is dropped
+	members       []string          // sorted
+	values        []string          // the values that the discriminator may be set to, sorted
+	selections    []selection       // what values select, by the same index
+	forAbsent     *selection        // what an absent discriminator selects, or nil if it must not be absent
+	forDefault    *selection        // what the default of the discriminator selects, or nil if there is no default
+	gates         map[string]string // the disabled feature gates that drop members, by member; may be nil
 }
 
-// selection is what a value of the discriminator selects.
+// selection is what a value of the discriminator selects: a member, or none.
 type selection struct {
-	member   int // as an index into union.members, or noMember
+	member   int // index in union.members, or noMember
 	optional bool
 }
 
 const noMember = -1
 
-// union compiles the union of an object at path whose discriminator is a property of the object's schema.
+// union compiles the union with the given discriminator. object is the schema of the object that holds it, at path.
 func (c *compiler) union(discriminator string, object *structuralschema.Structural, path fieldpath.Path) union {
 	property := object.Properties[discriminator]
 	u := union{ordinal: c.unions, discriminator: discriminator, members: memberNames(property.XUnions, object)}
 	c.unions++
 	u.values = sets.List(sets.KeySet(property.XUnions.FieldMembers))
 	if u.values[0] == "" && !allowsEmpty(property.ValueValidation) {
-		u.values = u.values[1:] // the discriminator may be absent, but not "" (rule U2)
+		u.values = u.values[1:] // it may be absent, but not set to "" (rule U2)
 	}
 	u.selections = make([]selection, len(u.values))
 	for i, value := range u.values {
-		u.selections[i] = *u.selectionOf(value, property.XUnions)
+		u.selections[i] = *u.compileSelection(value, property.XUnions)
 	}
 	if preset, ok := property.Default.Object.(string); ok {
-		u.preset = u.selectionOf(preset, property.XUnions)
+		u.forDefault = u.compileSelection(preset, property.XUnions)
 		c.hasDefaults = true
 	} else {
-		u.absent = u.selectionOf("", property.XUnions)
+		u.forAbsent = u.compileSelection("", property.XUnions)
 	}
 	u.gates = c.gatesOf(path, u.members)
 	return u
 }
 
-// memberNames returns the members in alphabetical order, each of them once. Discriminators of the object are none:
-// validation refuses such a CRD, but one may be stored (rules U2, F5).
+// memberNames returns the sorted names of the members. It leaves out discriminators: validation rejects a CRD in which
+// a discriminator is a member, but one may be persisted (rules U2, F5).
 func memberNames(declared *apiextensions.Unions, object *structuralschema.Structural) []string {
 	names := sets.New[string]()
 	for _, declaredMember := range declared.FieldMembers {
@@ -69,8 +69,8 @@ func memberNames(declared *apiextensions.Unions, object *structuralschema.Struct
 	return sets.List(names)
 }
 
-// selectionOf returns what a value selects by the schema, or nil if it is none of the union's.
-func (u *union) selectionOf(value string, declared *apiextensions.Unions) *selection {
+// compileSelection returns what a value selects, or nil if the union does not declare the value.
+func (u *union) compileSelection(value string, declared *apiextensions.Unions) *selection {
 	selected, known := declared.FieldMembers[value]
 	if !known {
 		return nil
@@ -78,7 +78,7 @@ func (u *union) selectionOf(value string, declared *apiextensions.Unions) *selec
 	return &selection{member: u.indexOf(selected.Name), optional: selected.Optional}
 }
 
-// allowsEmpty reports whether "" is in every enum of a discriminator: in its own, and in those under allOf (rule U2).
+// allowsEmpty reports whether every enum of the discriminator, including those in allOf, contains "" (rule U2).
 func allowsEmpty(validation *structuralschema.ValueValidation) bool {
 	if validation == nil {
 		return true
@@ -95,7 +95,7 @@ func allowsEmpty(validation *structuralschema.ValueValidation) bool {
 	return true
 }
 
-// gatesOf returns the disabled gates of the members of an object at path, nil if there are none.
+// gatesOf returns the disabled gates that guard members of the object at path, by member, or nil if there are none.
 func (c *compiler) gatesOf(path fieldpath.Path, members []string) map[string]string {
 	if c.disabledGate == nil {
 		return nil
@@ -114,12 +114,12 @@ func (c *compiler) gatesOf(path fieldpath.Path, members []string) map[string]str
 	return gates
 }
 
-// indexOf returns the index of a member, noMember if the union has none of that name.
+// indexOf returns the index of a member, or noMember if the union has no member with that name.
 func (u *union) indexOf(name string) int {
 	return slices.Index(u.members, name)
 }
 
-// withoutMember returns the union without one of its members: the values that select it select none.
+// withoutMember returns a copy of the union without a member. The values that selected it select no member.
 func (u union) withoutMember(name string) union {
 	removed := u.indexOf(name)
 	if removed == noMember {
@@ -130,11 +130,11 @@ func (u union) withoutMember(name string) union {
 	for i := range u.selections {
 		u.selections[i] = *u.selections[i].without(removed)
 	}
-	u.absent, u.preset = u.absent.without(removed), u.preset.without(removed)
+	u.forAbsent, u.forDefault = u.forAbsent.without(removed), u.forDefault.without(removed)
 	return u
 }
 
-// without returns the selection among the members but for one, nil if there is none.
+// without adjusts a selection, which may be nil, to the removal of the member with that index.
 func (s *selection) without(removed int) *selection {
 	switch {
 	case s == nil || s.member < removed:
@@ -146,32 +146,34 @@ func (s *selection) without(removed int) *selection {
 	}
 }
 
-// selectionBy returns what a discriminator selects, which may be absent or of any type, or nil if it is none of the
-// union's values.
-func (u *union) selectionBy(discriminator any) *selection {
+// selectionFor returns what a discriminator selects, or nil if its value is not allowed. The discriminator may be
+// absent (nil) or of any type.
+func (u *union) selectionFor(discriminator any) *selection {
 	if discriminator == nil {
-		return u.absent
+		return u.forAbsent
 	}
 	if value, isString := discriminator.(string); isString {
-		if s, known := u.selection(value); known {
+		if s, known := u.selectionOf(value); known {
 			return &s
 		}
 	}
 	return nil
 }
 
-// selection returns what a value that is written out selects. It is false for a value that is none of the union's.
-func (u *union) selection(value string) (selection, bool) {
-	i := slices.Index(u.values[:min(fewValues, len(u.values))], value)
+// selectionOf returns what a value selects. It returns false, and a selection of no member, if the value is unknown.
+func (u *union) selectionOf(value string) (selection, bool) {
+	i := slices.Index(u.values[:min(linearSearchLimit, len(u.values))], value)
 	if i < 0 {
 		return u.searchSelection(value)
 	}
 	return u.selections[i], true
 }
 
-// fewValues are as many as are compared one by one in the time of a search: most differ in length.
-const fewValues = 16
+// linearSearchLimit is the number of values up to which a linear search is as fast as a binary search. Comparing
+// strings of different length, as most values are, is cheap.
+const linearSearchLimit = 16
 
+// searchSelection is selectionOf with a binary search.
 func (u *union) searchSelection(value string) (selection, bool) {
 	i, known := slices.BinarySearch(u.values, value)
 	if !known {
@@ -180,14 +182,14 @@ func (u *union) searchSelection(value string) (selection, bool) {
 	return u.selections[i], true
 }
 
-// selected returns the member that a value selects, noMember if the value is none of the union's.
-func (u *union) selected(value string) int {
-	s, _ := u.selection(value)
+// selectedMember returns the index of the member that a value selects, or noMember.
+func (u *union) selectedMember(value string) int {
+	s, _ := u.selectionOf(value)
 	return s.member
 }
 
-// unselected returns the members that are set in an object, but for the selected one, as indexes.
-func (u *union) unselected(object map[string]any, selected int) []int {
+// unselectedMembers returns the indexes of the members that are set in an object, except the selected one.
+func (u *union) unselectedMembers(object map[string]any, selected int) []int {
 	var found []int
 	for i := range u.members {
 		if i != selected && object[u.members[i]] != nil {
@@ -197,8 +199,8 @@ func (u *union) unselected(object map[string]any, selected int) []int {
 	return found
 }
 
-// hasUnselected reports whether there is any such member. others is how many fields the object has beside the
-// discriminator and the selected member: mostly none, and then there is nothing to look for.
+// hasUnselected reports whether unselectedMembers would return any. others is an upper bound for the number of fields
+// in the object that may be such members. It is often 0, which makes the search unnecessary.
 func (u *union) hasUnselected(object map[string]any, selected, others int) bool {
 	switch {
 	case others == 0:
@@ -214,10 +216,11 @@ func (u *union) hasUnselected(object map[string]any, selected, others int) bool 
 	return false
 }
 
-// isSmall reports whether it is cheaper to look at all fields of an object than to look that many up in it. A step of a
-// range over a map costs about as much as three look-ups.
+// isSmall reports whether iterating over all fields of an object is cheaper than that many lookups in it. A step of the
+// iteration costs about as much as three lookups.
 func isSmall(object map[string]any, lookups int) bool { return 3*len(object) < lookups }
 
+// hasUnselectedAmong is hasUnselected for an object with few fields.
 func (u *union) hasUnselectedAmong(object map[string]any, selected int) bool {
 	for name, value := range object {
 		if value == nil {
@@ -230,15 +233,15 @@ func (u *union) hasUnselectedAmong(object map[string]any, selected int) bool {
 	return false
 }
 
-// isValid reports whether a union surely has no error (rule U6). It is all that most valid objects cost, so it is done
-// without knowing where the union is and what old has.
+// isValid returns true only if the union has no error (rule U6). It is a fast check without the path and the persisted
+// object, and enough for most valid objects. If it returns false, validator.union decides.
 func (u *union) isValid(object map[string]any) bool {
 	discriminator := object[u.discriminator]
 	value, isString := discriminator.(string)
 	if !isString {
 		return discriminator == nil && u.isValidWithout(object)
 	}
-	s, known := u.selection(value)
+	s, known := u.selectionOf(value)
 	if !known {
 		return false
 	}
@@ -255,15 +258,15 @@ func (u *union) isValid(object map[string]any) bool {
 	return !u.hasUnselected(object, s.member, others)
 }
 
-// isValidWithout reports the same where the discriminator is absent. If a member is set, what old has decides (rule
-// U4.3).
+// isValidWithout is isValid for an absent discriminator. It returns false if any member is set, because validation then
+// depends on the persisted discriminator (rule U4.3).
 func (u *union) isValidWithout(object map[string]any) bool {
-	isComplete := u.absent != nil && (u.absent.member == noMember || u.absent.optional)
+	isComplete := u.forAbsent != nil && (u.forAbsent.member == noMember || u.forAbsent.optional)
 	return isComplete && !u.hasUnselected(object, noMember, len(object))
 }
 
-// isUnchanged reports whether the union's own fields are the same in both objects. It takes a null for absent: neither
-// is set.
+// isUnchanged reports whether the discriminator and the members are equal in both objects. A null equals an absent
+// field, since neither is set.
 func (u *union) isUnchanged(object, old map[string]any) bool {
 	if !jsonvalue.Equal(object[u.discriminator], old[u.discriminator]) {
 		return false

@@ -13,41 +13,41 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// Options says what Validate looks at.
+// Options are the options of Validate.
 type Options struct {
-	// Scope is that of the endpoint.
+	// Scope is the part of the object that is validated.
 	Scope scope.Scope
-	// Ratchet forgives, on update, the errors of a union whose own fields are equal in old and new, or that is in an
-	// atomic or set list which is equal as a whole (rule U7).
+	// Ratchet ignores, on update, the errors of unchanged unions (rule U7). A union is unchanged if its discriminator
+	// and members equal the persisted ones, or if it is in an atomic or set list that equals the persisted list.
 	Ratchet bool
 }
 
-// Validate returns the errors of the unions of an object (rule U6), in the order of their positions, and the same as
-// failures for metrics. old is nil on create. A valid object costs no allocation, unless a member is set without a
-// discriminator; of one with very many errors the first are returned.
+// Validate returns the errors of the unions of an object (rule U6) in the order of their paths, at most maxErrors, and
+// their distinct reasons. old is nil on create. Validate does not allocate if the object is valid, unless a member is
+// set without a discriminator.
 func (p *Plan) Validate(object, old map[string]any, opts Options) (field.ErrorList, []Failure) {
 	root := p.root(opts.Scope)
 	if root == nil || root.isValidObject(object) {
 		return nil, nil
 	}
-	v := validation{ratchet: opts.Ratchet}
+	v := validator{ratchet: opts.Ratchet}
 	v.object(root, nil, object, old)
 	return v.errs, v.failures
 }
 
-// isValid reports whether there is surely no error in a value. What is not of the type that the schema has is left to
-// schema validation (rule R1): it has no union.
+// isValid returns true only if no union in the value has an error, see union.isValid. A value whose type differs from
+// the schema has no union; schema validation reports it (rule R1).
 func (n *node) isValid(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		switch n.kind {
-		case anObject:
+		case objectNode:
 			return n.isValidObject(value)
-		case aMap:
+		case mapNode:
 			return n.areValidValues(value)
 		}
 	case []any:
-		if n.kind == aListMap || n.kind == aList {
+		if n.kind == listMapNode || n.kind == listNode {
 			return n.areValidItems(value)
 		}
 	}
@@ -70,7 +70,7 @@ func (n *node) isValidObject(object map[string]any) bool {
 
 func (n *node) areValidValues(object map[string]any) bool {
 	for _, value := range object {
-		if !n.each.isValid(value) {
+		if !n.elements.isValid(value) {
 			return false
 		}
 	}
@@ -79,86 +79,88 @@ func (n *node) areValidValues(object map[string]any) bool {
 
 func (n *node) areValidItems(list []any) bool {
 	for i := range list {
-		if !n.each.isValid(list[i]) {
+		if !n.elements.isValid(list[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// validation is the walk over an object that may have an error. It knows where it is, and what old has there.
-type validation struct {
+// validator collects the errors of an object. Its methods take the current node of the plan, the position of the value,
+// the value, and the persisted value that it is matched with, if any.
+type validator struct {
 	ratchet  bool
 	errs     field.ErrorList
 	failures []Failure
 }
 
-func (v *validation) value(at *node, here *position, value, old any) {
+func (v *validator) value(n *node, pos *position, value, old any) {
 	if v.isFull() {
 		return
 	}
 	switch value := value.(type) {
 	case map[string]any:
 		old, _ := old.(map[string]any)
-		switch at.kind {
-		case anObject:
-			v.object(at, here, value, old)
-		case aMap:
-			v.values(at, here, value, old)
+		switch n.kind {
+		case objectNode:
+			v.object(n, pos, value, old)
+		case mapNode:
+			v.values(n, pos, value, old)
 		}
 	case []any:
-		if at.kind == aListMap || at.kind == aList {
+		if n.kind == listMapNode || n.kind == listNode {
 			old, _ := old.([]any)
-			v.items(at, here, value, old)
+			v.items(n, pos, value, old)
 		}
 	}
 }
 
-func (v *validation) object(at *node, here *position, object, old map[string]any) {
-	for i := range at.unions {
-		u := &at.unions[i]
+func (v *validator) object(n *node, pos *position, object, old map[string]any) {
+	for i := range n.unions {
+		u := &n.unions[i]
 		if u.isValid(object) || v.ratchet && old != nil && u.isUnchanged(object, old) {
 			continue
 		}
-		v.judge(u, here, object, old)
+		v.union(u, pos, object, old)
 	}
-	for i := range at.fields {
-		c := &at.fields[i]
-		v.named(c.node, here, c.name, object, old)
+	for i := range n.fields {
+		c := &n.fields[i]
+		v.field(c.node, pos, c.name, object, old)
 	}
 }
 
-func (v *validation) values(at *node, here *position, object, old map[string]any) {
+func (v *validator) values(n *node, pos *position, object, old map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		v.named(at.each, here, key, object, old)
+		v.field(n.elements, pos, key, object, old)
 	}
 }
 
-func (v *validation) named(at *node, parent *position, name string, object, old map[string]any) {
-	here := position{parent: parent, name: name, index: notAnItem}
-	v.value(at, &here, object[name], old[name])
+// field validates the value of a field or map key.
+func (v *validator) field(n *node, parent *position, name string, object, old map[string]any) {
+	pos := position{parent: parent, name: name, index: notAnItem}
+	v.value(n, &pos, object[name], old[name])
 }
 
-// items matches the items of list maps only: those of other lists have no counterpart (rule U5), but nothing happened
-// to any of them where the list is as it was (rule U7).
-func (v *validation) items(at *node, here *position, list, old []any) {
-	if at.kind != aListMap {
+// items validates the items of a list. Only items of list maps are matched with persisted items (rule U5). With
+// ratcheting, the items of another list are not validated if the whole list is equal (rule U7).
+func (v *validator) items(n *node, pos *position, list, old []any) {
+	if n.kind != listMapNode {
 		if v.ratchet && jsonvalue.Equal(list, old) {
 			return
 		}
 		old = nil
 	}
-	persisted := jsonvalue.NewListMap(old, at.keys)
+	persisted := jsonvalue.NewListMap(old, n.keys)
 	for i := range list {
 		if item, ok := list[i].(map[string]any); ok {
-			v.item(at, here, i, item, persisted.Take(item, i))
+			v.item(n, pos, i, item, persisted.Take(item, i))
 		} else {
-			v.item(at, here, i, list[i], nil)
+			v.item(n, pos, i, list[i], nil)
 		}
 	}
 }
 
-func (v *validation) item(at *node, parent *position, index int, item any, old map[string]any) {
-	here := position{parent: parent, index: index}
-	v.value(at.each, &here, item, jsonvalue.OrNil(old))
+func (v *validator) item(n *node, parent *position, index int, item any, old map[string]any) {
+	pos := position{parent: parent, index: index}
+	v.value(n.elements, &pos, item, jsonvalue.OrNil(old))
 }

@@ -396,7 +396,7 @@ func TestEnumErrorIsTheSame(t *testing.T) { // U6.1
 
 // TestUnionsOfEverySize has unions of few and of many values: every value finds its own member, others find none.
 func TestUnionsOfEverySize(t *testing.T) { // U3, U4, U6
-	for _, size := range []int{1, fewValues - 1, fewValues, fewValues + 1, 10 * fewValues} {
+	for _, size := range []int{1, linearSearchLimit - 1, linearSearchLimit, linearSearchLimit + 1, 10 * linearSearchLimit} {
 		t.Run(fmt.Sprintf("%d values", size), func(t *testing.T) {
 			members := map[string]apiextensions.MemberField{}
 			object := map[string]any{}
