@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// fewChanges is how many changes an evaluation has room for from the first one on.
-const fewChanges = 16
+// initialChanges is the capacity of Result.changes when the first change is recorded.
+const initialChanges = 16
 
-// change is what a field of an object was before an evaluation changed it.
+// change is the previous state of a field that an evaluation changed.
 type change struct {
 	object  map[string]any
 	name    string
@@ -25,21 +25,22 @@ func changeOf(object map[string]any, name string) change {
 	return change{object: object, name: name, value: value, present: present}
 }
 
-// swap makes the field what it was before, and keeps what it is.
+// swap exchanges the recorded state of the field and its current one. A second call undoes the first.
 func (c *change) swap() {
-	now := changeOf(c.object, c.name)
+	current := changeOf(c.object, c.name)
 	if c.present {
 		c.object[c.name] = c.value
 	} else {
 		delete(c.object, c.name)
 	}
-	*c = now
+	*c = current
 }
 
-// Requested returns a copy of the requested object: the one that Evaluate was called with, as it was before. It returns
-// nil if the evaluation did not change it. It must be called before anything else changes the object: the copy is made
-// of the object itself, in which the changes are undone meanwhile. So requests that change no disabled field are not
-// copied.
+// Requested returns a copy of the requested object: Write.Object as it was before the evaluation. It returns nil if the
+// evaluation did not change the object.
+//
+// Requested undoes the changes in Write.Object, copies it, and makes the changes again. So it must be called before
+// anything else modifies the object. In return, a request that changes no disabled field is not copied.
 func (r *Result) Requested() map[string]any {
 	if !r.ChangedObject() {
 		return nil

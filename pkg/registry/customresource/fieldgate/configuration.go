@@ -14,13 +14,14 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// AdjustConfiguration returns the configuration that field management applies in place of the one that a manager sent
-// (rules G4, G7): of a disabled field that it names, the part that is persisted remains, with the persisted values. All
-// around the field stays named. So field management neither prunes what is around it nor finds a conflict.
+// AdjustConfiguration returns the adjusted configuration, which field management applies instead of the configuration
+// that the manager sent (rules G4, G7). A disabled field that the configuration sets gets the persisted value, reduced
+// to what the configuration sets, or is left out if it is not persisted. The objects and items around the field stay.
+// So field management neither removes them, nor finds a conflict over the field.
 //
-// live is the persisted object and schema the structural schema, both of the configuration's version. Neither object is
-// modified, and the outcome shares nothing with live. Where nothing is to be adjusted the configuration itself is
-// returned, and false.
+// live is the persisted object, and schema is the structural schema, both of the version of the configuration. Neither
+// object is modified, and the result shares nothing with live. If there is nothing to adjust, AdjustConfiguration
+// returns the configuration itself and false.
 func (p *Plan) AdjustConfiguration(configuration, live map[string]any, schema *structuralschema.Structural, s scope.Scope) (adjusted map[string]any, changed bool) {
 	if p == nil {
 		return configuration, false
@@ -35,7 +36,7 @@ func (p *Plan) AdjustConfiguration(configuration, live map[string]any, schema *s
 	return out.object, out.changed
 }
 
-// adjustment is a walk over a configuration.
+// adjustment is the walk over a configuration.
 type adjustment struct {
 	plan    *Plan
 	schemas guardSchemas
@@ -47,55 +48,58 @@ type copyOnWrite struct {
 	changed bool
 }
 
-func (c *copyOnWrite) own() {
+// copy replaces the object by a copy, unless it is one already.
+func (c *copyOnWrite) copy() {
 	if !c.changed {
 		c.object, c.changed = maps.Clone(c.object), true
 	}
 }
 
 func (c *copyOnWrite) set(name string, value any) {
-	c.own()
+	c.copy()
 	c.object[name] = value
 }
 
 func (c *copyOnWrite) delete(name string) {
-	c.own()
+	c.copy()
 	delete(c.object, name)
 }
 
-// field adjusts one field of an object at n in out, which is what becomes of the object.
+// field adjusts a field of object, which is at n. out is the adjusted object.
 func (a *adjustment) field(n *node, c *child, out *copyOnWrite, object, live map[string]any) {
-	value, named := object[c.name]
+	value, isSet := object[c.name]
 	switch {
 	case a.plan.isDisabled(&c.node):
 		a.disabled(n, c, out, object, live)
-	case named:
+	case isSet:
 		if result, changed := a.value(&c.node, value, live[c.name]); changed {
 			out.set(c.name, result)
 		}
 	}
 }
 
-// disabled adjusts a disabled field. A null names nothing but a persisted null. Of an atomic object all fields count as
-// named, since it is applied as a whole.
+// disabled adjusts a disabled field. A null in the configuration stays only if the persisted value is null, too. An
+// atomic object is applied as a whole, so a field that the configuration leaves out would be removed: it gets the
+// persisted value.
 func (a *adjustment) disabled(n *node, c *child, out *copyOnWrite, object, live map[string]any) {
-	value, named := object[c.name]
+	value, isSet := object[c.name]
 	persisted, isPersisted := live[c.name]
 	switch {
-	case !named && (!n.atomic || persisted == nil): // the configuration says nothing of it
+	case !isSet && (!n.atomic || persisted == nil): // nothing to adjust
 	case jsonvalue.Identical(value, persisted) && isPersisted:
 	case n.atomic && persisted != nil:
 		out.set(c.name, runtime.DeepCopyJSONValue(persisted))
 	case value == nil || persisted == nil:
 		out.delete(c.name)
 	default:
-		if part := confirmed(a.schemas.of(c.node.guard), value, persisted); !jsonvalue.Identical(value, part) {
+		if part := persistedPart(a.schemas.of(c.node.guard), value, persisted); !jsonvalue.Identical(value, part) {
 			out.set(c.name, part)
 		}
 	}
 }
 
-// value adjusts what is inside a value that no disabled gate guards, and reports whether that changed anything.
+// value returns an adjusted copy of a value that is not disabled itself. It returns false if there is nothing to
+// adjust.
 func (a *adjustment) value(n *node, value, live any) (any, bool) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -112,6 +116,7 @@ func (a *adjustment) value(n *node, value, live any) (any, bool) {
 	return nil, false
 }
 
+// object adjusts the fields of object and the values of a map. out is the adjusted object.
 func (a *adjustment) object(n *node, out *copyOnWrite, object, live map[string]any) {
 	if len(n.fields) <= len(object) || n.atomic {
 		for i := range n.fields {
@@ -135,6 +140,7 @@ func (a *adjustment) object(n *node, out *copyOnWrite, object, live map[string]a
 	}
 }
 
+// items is value for a list map.
 func (a *adjustment) items(n *elements, list, live []any) (any, bool) {
 	out, changed := list, false
 	persisted := jsonvalue.NewListMapWithDefaults(live, n.keys, n.keyDefaults)
@@ -153,20 +159,20 @@ func (a *adjustment) items(n *elements, list, live []any) (any, bool) {
 		out[i] = result
 	}
 	if !changed {
-		return nil, false // to make a list a value would allocate
+		return nil, false // converting out to any would allocate
 	}
 	return out, true
 }
 
-// item adjusts an item of a list map. One that is left empty gets the keys by whose defaults field management knows it:
-// else it would be taken for no item at all.
+// item is value for an item of a list map. If the configuration leaves out the keys of an item because they have
+// defaults, the adjusted item may be empty. Field management would ignore an empty item, so it gets the keys.
 func (a *adjustment) item(n *elements, item, live map[string]any) (any, bool) {
 	result, changed := a.value(&n.node, item, jsonvalue.OrNil(live))
-	left := item
+	adjusted := item
 	if changed {
-		left, _ = result.(map[string]any)
+		adjusted, _ = result.(map[string]any)
 	}
-	if len(left) == 0 && len(n.keyDefaults) == len(n.keys) {
+	if len(adjusted) == 0 && len(n.keyDefaults) == len(n.keys) {
 		return maps.Clone(n.keyDefaults), true
 	}
 	return result, changed

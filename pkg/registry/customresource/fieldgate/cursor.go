@@ -9,15 +9,15 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// Cursor is a position in an object, for following a path of managedFields to the fields that disabled gates guard. No
-// gate guards anything at or below the zero Cursor.
+// Cursor is a position in an object. It is for following a path of managedFields to a disabled field. At and below the
+// position of the zero Cursor there are no disabled fields.
 type Cursor struct {
 	plan *Plan
 	node *node
 }
 
-// DisabledFields returns a cursor over the disabled fields that an endpoint of a scope writes, at the root of the object,
-// and whether there are any (rule G9).
+// DisabledFields returns a cursor at the root of the object, over the disabled fields that an endpoint of the scope
+// writes (rule G9). It also reports whether there are any.
 func (p *Plan) DisabledFields(written scope.Scope) (root Cursor, found bool) {
 	if p == nil {
 		return Cursor{}, false
@@ -30,7 +30,7 @@ func (p *Plan) DisabledFields(written scope.Scope) (root Cursor, found bool) {
 	return Cursor{p, &n}, true
 }
 
-// disables reports whether a disabled gate guards a field at n or below.
+// disables reports whether there is a disabled field at n or below.
 func (p *Plan) disables(n *node) bool {
 	if p.isDisabled(n) || slices.ContainsFunc(n.fields, func(c child) bool { return p.disables(&c.node) }) {
 		return true
@@ -39,7 +39,7 @@ func (p *Plan) disables(n *node) bool {
 	return each != nil && p.disables(each)
 }
 
-// Field returns the cursor of a field, or of the value of a key in a map. managedFields do not distinguish them.
+// Field returns the cursor of a field or of a value in a map, which managedFields do not distinguish.
 func (c Cursor) Field(name string) Cursor {
 	if c.node == nil {
 		return Cursor{}
@@ -58,5 +58,6 @@ func (c Cursor) Item() Cursor {
 	return Cursor{c.plan, c.node.each()}
 }
 
-// IsDisabled reports whether a disabled gate guards the field at the cursor.
+// IsDisabled reports whether the field at the cursor is disabled. It returns false for the fields inside a disabled
+// field.
 func (c Cursor) IsDisabled() bool { return c.node != nil && c.plan.isDisabled(c.node) }

@@ -11,10 +11,10 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
-// WithoutDisabledDefaults returns the schema without what would default a disabled field (rule G8): its own default,
-// those of fields inside it, and its part of the default of an enclosing object. The schema itself is left alone, and
-// returned where nothing in it defaults a disabled field. A copy shares with it all that is the same in both: most gates
-// guard fields without a default, and a schema is as large as all that a CRD costs besides.
+// WithoutDisabledDefaults returns the schema without the defaults of disabled fields (rule G8): the default of the
+// field, the defaults of fields inside it, and its value in the default of an enclosing object. The schema is not
+// modified. If it has no such default, WithoutDisabledDefaults returns the schema itself. Otherwise it copies only what
+// changes, since a schema takes as much memory as everything else of a CRD.
 //
 // It takes time and memory linear in the schema, its defaults and the guarded paths (rule R3).
 func (p *Plan) WithoutDisabledDefaults(schema *structuralschema.Structural) *structuralschema.Structural {
@@ -29,7 +29,7 @@ func (p *Plan) WithoutDisabledDefaults(schema *structuralschema.Structural) *str
 	return &e.schema
 }
 
-// dropDefaults drops what would default the disabled fields at n and below from the schema of n.
+// dropDefaults drops the defaults of the disabled fields at and below n from the schema of n.
 func (p *Plan) dropDefaults(n *node, e *schemaEdit) {
 	if p.isDisabled(n) {
 		dropAllDefaults(e)
@@ -65,11 +65,11 @@ func dropAllDefaults(e *schemaEdit) {
 	e.values(dropAllDefaults)
 }
 
-// schemaEdit is a schema that is being changed, copied as far as that needs it.
+// schemaEdit is a schema that is copied as far as it is changed.
 type schemaEdit struct {
 	schema  structuralschema.Structural
 	changed bool
-	// copied says that the map of properties is not that of the original any more.
+	// copied is whether the map of properties is a copy.
 	copied bool
 }
 
@@ -117,8 +117,8 @@ func (e *schemaEdit) values(change func(*schemaEdit)) {
 	}
 }
 
-// withoutDisabled returns the value at n without the disabled fields in it, and whether there were any. What changes is
-// copied: schemas share their defaults.
+// withoutDisabled returns the value at n without the disabled fields in it, and whether there were any. It copies what
+// it changes, since schemas share their defaults.
 func (p *Plan) withoutDisabled(n *node, value any) (_ any, changed bool) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -137,6 +137,7 @@ func (p *Plan) withoutDisabled(n *node, value any) (_ any, changed bool) {
 	return value, false
 }
 
+// withoutDisabledFields is withoutDisabled for the fields of an object.
 func (p *Plan) withoutDisabledFields(n *node, object map[string]any) (out map[string]any, changed bool) {
 	out = object
 	for c := range n.fieldsOf(object) {
@@ -157,8 +158,8 @@ func (p *Plan) withoutDisabledFields(n *node, object map[string]any) (out map[st
 	return out, changed
 }
 
-// fieldsOf returns the fields of n that an object has. A small object costs what it holds, not what the plan has for it,
-// and a large one what the plan has (rule R3).
+// fieldsOf returns the fields of n that an object has. It walks the fields of n or those of the object, whichever are
+// fewer (rule R3).
 func (n *node) fieldsOf(object map[string]any) iter.Seq[*child] {
 	if len(n.fields) <= len(object) {
 		return func(yield func(*child) bool) {
@@ -178,6 +179,7 @@ func (n *node) fieldsOf(object map[string]any) iter.Seq[*child] {
 	}
 }
 
+// withoutDisabledInValues is withoutDisabled for the values of a map.
 func (p *Plan) withoutDisabledInValues(each *node, object map[string]any) (out map[string]any, changed bool) {
 	out = object
 	for name, value := range object {
@@ -193,6 +195,7 @@ func (p *Plan) withoutDisabledInValues(each *node, object map[string]any) (out m
 	return out, changed
 }
 
+// withoutDisabledInItems is withoutDisabled for the items of a list.
 func (p *Plan) withoutDisabledInItems(each *node, list []any) (out []any, changed bool) {
 	out = list
 	for i, item := range list {

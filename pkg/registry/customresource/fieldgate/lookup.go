@@ -5,8 +5,8 @@ package fieldgate
 
 import "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 
-// DisabledGate returns the name, as warnings have it, of the disabled feature gate that guards the field at a path, or
-// "" if there is none (rule U6). The field around a field is another field.
+// DisabledGate returns the qualified name of the disabled gate that guards the field at a path, or "" if there is none
+// (rule U6.3). Gates of objects around the field do not count.
 func (p *Plan) DisabledGate(path fieldpath.Path) string {
 	if p == nil {
 		return ""
@@ -23,7 +23,7 @@ func (p *Plan) DisabledGate(path fieldpath.Path) string {
 	return p.gates.QualifiedName(p.guards[n.guard].gate)
 }
 
-// below returns the node that a step leads to, nil if no gate guards anything there.
+// below returns the node that a step leads to, or nil if there is none.
 func (n *node) below(step fieldpath.Step) *node {
 	if step.Each {
 		return n.each()

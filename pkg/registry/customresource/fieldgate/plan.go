@@ -14,90 +14,93 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// Plan is the compiled form of a CRD's feature gates. It is immutable and safe for concurrent use. The nil Plan has
-// no effect on anything.
+// Plan is the compiled form of a CRD's feature gates. It is immutable and safe for concurrent use. All methods accept
+// the nil Plan, which has no effect.
 type Plan struct {
 	root   node
-	guards []guard // in the order in which the CRD names the paths
+	guards []guard // in the order of the paths in the CRD
 	gates  *apiextensions.CustomResourceDefinitionFeatureGates
 }
 
 // guard is a gate at one of its paths.
 type guard struct {
-	gate                 *apiextensions.CustomResourceDefinitionFeatureGate
-	path                 string // as written in the gate
-	disabled, deprecated bool   // the gate
+	gate       *apiextensions.CustomResourceDefinitionFeatureGate
+	path       string // as written in the gate
+	disabled   bool   // the gate is disabled
+	deprecated bool   // the gate is deprecated
 }
 
-// parsed returns the path of the guard. A Plan has only paths that parse.
+// parsed returns the parsed path of the guard. All guards have paths that parse.
 func (g *guard) parsed() fieldpath.Path {
 	path, _ := fieldpath.Parse(g.path)
 	return path
 }
 
-// node stands for a position in the schema. A server holds many of them, and few have elements.
+// node is a position in the schema. A server holds many nodes, of which few have elements.
 type node struct {
-	guard    int       // of the field at this position, as an index into Plan.guards; noGuard if there is none
-	fields   []child   // by name
-	elements *elements // nil where the value is neither a map nor a list that gates look into
-	// atomic reports whether the object at this position is applied as a whole: it, or an object around it, is of
+	guard    int       // the index in Plan.guards of the guard at this position, or noGuard
+	fields   []child   // sorted by name
+	elements *elements // nil if there are no guards below the elements of the value
+	// atomic reports whether the object at this position is applied as a whole: it or an object around it has
 	// x-kubernetes-map-type: atomic.
 	atomic bool
 }
 
-// elements are the values of a map or the items of a list map.
+// elements is the position of the values of a map or of the items of a list map.
 type elements struct {
 	node
-	keys        []string       // of a list map
-	keyDefaults map[string]any // of those keys that have one
+	keys        []string       // the keys of a list map
+	keyDefaults map[string]any // the defaults of these keys
 }
 
 type child struct {
 	name   string
 	node   node
-	member *membership // nil if the field belongs to no union, or without Options.Unions
+	member *membership // nil if the field is not a member of a union, or without Options.Unions
 }
 
 const noGuard = -1
 
-// Options are those of a Plan.
+// Options are the options of a Plan.
 type Options struct {
-	// Unions says that the unions of the schema are in force: a gate then never restores a member that the discriminator
+	// Unions is whether unions are validated. If so, a disabled gate does not restore a member that the discriminator
 	// does not select (rule U9).
 	Unions bool
 }
 
-// Compile is CompileWithOptions without options.
+// Compile is CompileWithOptions with the zero Options.
 func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural) *Plan {
 	return CompileWithOptions(gates, schema, Options{})
 }
 
-// CompileWithOptions returns the Plan for the feature gates of a CRD. schema is the structural schema of its storage
-// version, which has the keys of list maps. It returns nil if no gate can have an effect: all are enabled, and those that
-// are deprecated guard nothing. Paths that do not parse are left out: validation has refused them (rule C5), and
-// serving must not fail (rule F5). The Plan refers to gates, which must not be modified afterwards.
+// CompileWithOptions returns the Plan for the feature gates of a CRD. schema is the structural schema of the storage
+// version. The Plan refers to gates, which must not be modified afterwards.
+//
+// CompileWithOptions returns nil if no gate can have an effect, because none of those with paths is disabled or
+// deprecated. Paths that do not parse are ignored: validation rejects them (rule C5), and serving must not fail (rule
+// F5).
 func CompileWithOptions(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural, opts Options) *Plan {
 	if gates == nil {
 		return nil
 	}
 	p := &Plan{root: node{guard: noGuard}, gates: gates}
 	for _, d := range p.declare() {
-		if n := p.root.grow(d.path, schema); n.guard == noGuard {
+		if n := p.root.add(d.path, schema); n.guard == noGuard {
 			n.guard = d.gate
 		}
 	}
-	if !p.prune(&p.root) {
+	if !p.trim(&p.root) {
 		return nil
 	}
 	p.guards = slices.Clone(p.guards)
 	if opts.Unions {
-		p.root.findMembers(schema)
+		p.root.setMembers(schema)
 	}
 	return p
 }
 
-// declare makes the guards, and returns the path of each with its index. They are sorted: to grow a node in the order of
-// its fields takes time linear in their number (rule R3).
+// declare creates the guards, and returns the path of each guard with its index, sorted. Adding the fields of a node in
+// their order takes linear time (rule R3).
 func (p *Plan) declare() []declaration {
 	var declared []declaration
 	for i := range p.gates.FeatureGates {
@@ -110,23 +113,23 @@ func (p *Plan) declare() []declaration {
 			}
 		}
 	}
-	slices.SortStableFunc(declared, compareDeclarations)
+	sortDeclarations(declared)
 	return declared
 }
 
-// grow returns the node at path, making those that are missing.
-func (n *node) grow(path fieldpath.Path, schema *structuralschema.Structural) *node {
+// add returns the node at a path below n. It adds the nodes that are missing.
+func (n *node) add(path fieldpath.Path, schema *structuralschema.Structural) *node {
 	for _, step := range path {
 		if step.Each {
-			n, schema = n.growEach(schema)
+			n, schema = n.addElements(schema)
 		} else {
-			n, schema = n.growField(step.Name, schema)
+			n, schema = n.addField(step.Name, schema)
 		}
 	}
 	return n
 }
 
-func (n *node) growField(name string, schema *structuralschema.Structural) (*node, *structuralschema.Structural) {
+func (n *node) addField(name string, schema *structuralschema.Structural) (*node, *structuralschema.Structural) {
 	var below *structuralschema.Structural
 	if schema != nil {
 		if property, ok := schema.Properties[name]; ok {
@@ -134,29 +137,41 @@ func (n *node) growField(name string, schema *structuralschema.Structural) (*nod
 		}
 	}
 	atomic := n.atomic || isAtomicMap(below)
-	i, found := slices.BinarySearchFunc(n.fields, name, func(c child, name string) int { return cmp.Compare(c.name, name) })
+	i, found := slices.BinarySearchFunc(n.fields, name, compareName)
 	if !found {
 		n.fields = slices.Insert(n.fields, i, child{name: name, node: node{guard: noGuard, atomic: atomic}})
 	}
 	return &n.fields[i].node, below
 }
 
-func (n *node) growEach(schema *structuralschema.Structural) (*node, *structuralschema.Structural) {
+func (n *node) addElements(schema *structuralschema.Structural) (*node, *structuralschema.Structural) {
 	if n.elements == nil {
 		n.elements = newElements(n, schema)
 	}
 	return n.each(), schemaBelow(schema, fieldpath.Each())
 }
 
-func newElements(of *node, schema *structuralschema.Structural) *elements {
-	e := &elements{node: node{guard: noGuard, atomic: of.atomic || isAtomicMap(schemaBelow(schema, fieldpath.Each()))}}
+// newElements returns the elements of parent. schema is the schema of parent.
+func newElements(parent *node, schema *structuralschema.Structural) *elements {
+	e := &elements{node: node{guard: noGuard, atomic: parent.atomic || isAtomicMap(schemaBelow(schema, fieldpath.Each()))}}
 	if schema != nil && schema.Items != nil {
 		e.keys, e.keyDefaults = schema.XListMapKeys, keyDefaults(schema)
 	}
 	return e
 }
 
-// each returns the node of the values of a map or the items of a list map, nil if gates do not look into them.
+// field returns the field of n with a name, or nil if there is none.
+func (n *node) field(name string) *child {
+	i, found := slices.BinarySearchFunc(n.fields, name, compareName)
+	if !found {
+		return nil
+	}
+	return &n.fields[i]
+}
+
+func compareName(c child, name string) int { return cmp.Compare(c.name, name) }
+
+// each returns the node of the elements, or nil if there is none.
 func (n *node) each() *node {
 	if n.elements == nil {
 		return nil
@@ -164,8 +179,8 @@ func (n *node) each() *node {
 	return &n.elements.node
 }
 
-// DisabledPaths returns the paths of the disabled fields that an endpoint of that scope would write, but for those
-// below another disabled field, in no particular order.
+// DisabledPaths returns the paths of the disabled fields that an endpoint of the scope writes, in no particular order.
+// Fields inside a disabled field are left out.
 func (p *Plan) DisabledPaths(written scope.Scope) []fieldpath.Path {
 	if p == nil {
 		return nil
@@ -181,7 +196,7 @@ func (p *Plan) DisabledPaths(written scope.Scope) []fieldpath.Path {
 
 func (p *Plan) disabledPaths(paths []fieldpath.Path, n *node, at fieldpath.Path) []fieldpath.Path {
 	if p.isDisabled(n) {
-		return append(paths, slices.Clone(at)) // at is the same for all paths
+		return append(paths, slices.Clone(at)) // the paths share the array of at
 	}
 	for i := range n.fields {
 		c := &n.fields[i]
@@ -193,29 +208,29 @@ func (p *Plan) disabledPaths(paths []fieldpath.Path, n *node, at fieldpath.Path)
 	return paths
 }
 
-// prune removes what can have no effect and tells whether anything remains at or below n. Below a disabled field no
-// other gate is looked at (rule C8). What remains takes no more memory than it needs.
-func (p *Plan) prune(n *node) bool {
+// trim removes the nodes that have no effect from n, and reports whether n has an effect. Nodes below a disabled field
+// have none (rule C8). What remains is copied if that saves memory.
+func (p *Plan) trim(n *node) bool {
 	if p.isDisabled(n) {
 		n.fields, n.elements = nil, nil
 		return true
 	}
 	kept := n.fields[:0]
 	for i := range n.fields {
-		if p.prune(&n.fields[i].node) {
+		if p.trim(&n.fields[i].node) {
 			kept = append(kept, n.fields[i])
 		}
 	}
 	if n.fields = kept; cap(kept) > len(kept) {
 		n.fields = slices.Clone(kept)
 	}
-	if each := n.each(); each != nil && !p.prune(each) {
+	if each := n.each(); each != nil && !p.trim(each) {
 		n.elements = nil
 	}
 	return len(n.fields) > 0 || n.elements != nil || p.isDeprecated(n)
 }
 
-// Covers tells whether a gate can have an effect on what an endpoint of that scope writes.
+// Covers reports whether a gate can have an effect on the fields that an endpoint of the scope writes.
 func (p *Plan) Covers(written scope.Scope) bool {
 	return p != nil && slices.ContainsFunc(p.root.fields, func(c child) bool { return written.Includes(c.name) })
 }

@@ -12,21 +12,23 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 )
 
-// effect is what an evaluation did at a guard, a set of bits: items under one path may differ.
+// effect is a set of bits that says what an evaluation did to the fields of a guard. Fields of different items may
+// differ.
 type effect uint8
 
 const (
-	dropped    effect = 1 << iota // the field was not persisted and is not set
+	dropped    effect = 1 << iota // the field was not persisted, and is not set
 	kept                          // the field stays as it was persisted
-	deprecated                    // the field is enabled, deprecated, and was set or changed
-	removed                       // the field was persisted and went with what was around it
+	deprecated                    // the field is enabled and deprecated, and the request set or changed it
+	removed                       // the field was persisted, and was removed along with a value around it
 )
 
-// Action is what became of a guarded field, in the words of metrics and audit annotations (rules V1, V2).
+// Action is what an evaluation did to the fields under a guarded path, as metrics and audit annotations show it (rules
+// V1, V2).
 type Action string
 
-// The actions. A path has one of them: where items under one path were both kept and dropped they count as kept, and
-// where one was removed as removed, since that cannot be undone while the gate is disabled (rule G10).
+// The actions. A path has one action, even if the fields of different items were treated differently. Removed comes
+// first, since it cannot be undone while the gate is disabled. Then comes Kept, then Dropped (rule G10).
 const (
 	Dropped    Action = "dropped"
 	Kept       Action = "kept"
@@ -34,34 +36,34 @@ const (
 	Deprecated Action = "deprecated"
 )
 
-// Result is what an evaluation did, by guarded path.
+// Result is the result of an evaluation.
 type Result struct {
 	plan    *Plan
-	effects []effect // of the guard with the same index
-	// ancestors has, by guard, how many steps above a removed field the value is that was removed.
+	effects []effect // by the index of the guard
+	// ancestors has, by the index of the guard, how many steps above the removed field the value is that the request
+	// removed.
 	ancestors map[int]int
-	// root is the object, changes are those that were made to it.
-	root    map[string]any
-	changes []change
+	root      map[string]any // Write.Object
+	changes   []change       // the changes to Write.Object
 }
 
-// Outcome is what became of the fields under one guarded path.
+// Outcome says what happened to the fields under one guarded path.
 type Outcome struct {
-	// Path is as written in the gate.
+	// Path is the path as written in the gate.
 	Path string
 	// Gate is the name of the gate.
 	Gate string
-	// QualifiedName is how warnings name the gate.
+	// QualifiedName is the name of the gate in warnings.
 	QualifiedName string
-	// Action is what was done.
+	// Action is what the evaluation did.
 	Action Action
 
 	gate *apiextensions.CustomResourceDefinitionFeatureGate
-	// steps is how far above the field the value is that was removed.
+	// steps is how many steps above the field the value is that the request removed.
 	steps int
 }
 
-// Outcomes returns what there is to report, at most one per path, in the order of the paths in the CRD. The nil
+// Outcomes returns the outcomes to report, at most one for each path, in the order of the paths in the CRD. The nil
 // Result has none.
 func (r *Result) Outcomes() []Outcome {
 	if r == nil {
@@ -79,6 +81,7 @@ func (r *Result) Outcomes() []Outcome {
 	return outcomes
 }
 
+// action returns the action for a set of effects, or "" if it is empty.
 func (e effect) action() Action {
 	switch {
 	case e&removed != 0:
@@ -94,7 +97,8 @@ func (e effect) action() Action {
 	}
 }
 
-// With returns what two evaluations of the same write by the same plan did. The object of the write is that of r.
+// With adds the effects of another evaluation of the same write, by the same plan, and returns the sum. Either Result
+// may be nil. The Requested object stays that of r.
 func (r *Result) With(other *Result) *Result {
 	switch {
 	case other == nil:
@@ -102,8 +106,8 @@ func (r *Result) With(other *Result) *Result {
 	case r == nil:
 		r = &Result{plan: other.plan, effects: make([]effect, len(other.effects))}
 	}
-	for i, what := range other.effects {
-		r.effects[i] |= what
+	for i, effect := range other.effects {
+		r.effects[i] |= effect
 	}
 	if r.ancestors == nil {
 		r.ancestors = other.ancestors
@@ -116,34 +120,34 @@ func (r *Result) Dropped() bool {
 	if r == nil {
 		return false
 	}
-	for _, what := range r.effects {
-		if what&dropped != 0 {
+	for _, effect := range r.effects {
+		if effect&dropped != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// RetainDropsOf removes from the result the drops that are not in sent, the result of an evaluation of what the client
-// sent by the same plan.
+// RetainDropsOf removes the effect dropped from r at each path at which sent does not have it. sent is the result of
+// the same plan for the object as the client sent it, or nil.
 func (r *Result) RetainDropsOf(sent *Result) {
-	for i, what := range r.effects {
+	for i, effect := range r.effects {
 		if sent == nil || sent.effects[i]&dropped == 0 {
-			r.effects[i] = what &^ dropped
+			r.effects[i] = effect &^ dropped
 		}
 	}
 }
 
-// Warnings returns what the client is told, in the order of the paths in the CRD and at most once per path
-// (rule G10), without the prefix that clients add. The nil Result has none.
+// Warnings returns the warnings for the client, at most one for each path, in the order of the paths in the CRD (rule
+// G10). They are without the prefix that clients add. The nil Result has none.
 func (r *Result) Warnings() []string {
 	return Warnings(r.Outcomes())
 }
 
-// Warnings returns what the client is told of outcomes.
+// Warnings returns the warnings for outcomes, as Result.Warnings does.
 func Warnings(outcomes []Outcome) []string {
 	var warnings []string
-	// The gate whose own deprecation warning was given last; the paths of a gate are neighbors.
+	// The last gate whose own deprecation warning was added. The paths of a gate are adjacent, so each comes once.
 	var warned *apiextensions.CustomResourceDefinitionFeatureGate
 	for _, o := range outcomes {
 		own := ptr.Deref(o.gate.FieldDeprecationWarning, "")
@@ -164,11 +168,12 @@ func Warnings(outcomes []Outcome) []string {
 	return warnings
 }
 
-// ancestor returns what the field was removed with: the path of an object around it, or an item or value of one.
+// ancestor returns the value that the field was removed with, as warnings name it: by its path, or as an item of the
+// list or map around it.
 func (o *Outcome) ancestor() string {
 	path, err := fieldpath.Parse(o.Path)
 	if err != nil || o.steps >= len(path) {
-		return o.Path // no plan has such an outcome
+		return o.Path // not reached: paths of a plan parse, and are longer than steps
 	}
 	path = path[:len(path)-o.steps]
 	if last := len(path) - 1; path[last].Each {

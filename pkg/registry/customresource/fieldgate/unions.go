@@ -3,47 +3,51 @@
 
 package fieldgate
 
-import structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+import (
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 
-// membership is what makes a field the member of a union.
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
+)
+
+// membership is the membership of a field in a union.
 type membership struct {
 	discriminator string
-	value         string // that selects the field
+	value         string // the value of the discriminator that selects the field
 }
 
-// isSelected reports whether the union of an object selects the field. An absent discriminator means "" (rule U3).
+// isSelected reports whether the discriminator in an object selects the field. An absent discriminator means "" (rule
+// U3).
 func (m *membership) isSelected(obj map[string]any) bool {
 	value, _ := obj[m.discriminator].(string)
 	return value == m.value
 }
 
-// findMembers sets child.member of the fields at n and below that are members of unions. schema is that of n.
-func (n *node) findMembers(schema *structuralschema.Structural) {
+// setMembers sets child.member of all fields below n that are members of unions. schema is the schema of n.
+func (n *node) setMembers(schema *structuralschema.Structural) {
 	if schema == nil {
 		return
 	}
 	for discriminator, property := range schema.Properties {
-		if property.XUnions == nil {
-			continue
-		}
-		for value, member := range property.XUnions.FieldMembers {
-			if c := n.field(member.Name); c != nil {
-				c.member = &membership{discriminator: discriminator, value: value}
-			}
+		if property.XUnions != nil {
+			n.setMembersOf(discriminator, property.XUnions)
 		}
 	}
 	for i := range n.fields {
 		if property, ok := schema.Properties[n.fields[i].name]; ok {
-			n.fields[i].node.findMembers(&property)
+			n.fields[i].node.setMembers(&property)
 		}
 	}
-	each := n.each()
-	if each == nil {
-		return
+	if each := n.each(); each != nil {
+		each.setMembers(schemaBelow(schema, fieldpath.Each()))
 	}
-	if schema.Items != nil {
-		each.findMembers(schema.Items)
-	} else if schema.AdditionalProperties != nil {
-		each.findMembers(schema.AdditionalProperties.Structural)
+}
+
+// setMembersOf sets child.member of the members of one union.
+func (n *node) setMembersOf(discriminator string, union *apiextensions.Unions) {
+	for value, member := range union.FieldMembers {
+		if c := n.field(member.Name); c != nil {
+			c.member = &membership{discriminator: discriminator, value: value}
+		}
 	}
 }
