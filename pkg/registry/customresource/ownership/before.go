@@ -7,10 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Before returns the entries that field management starts from in an update, given those of the persisted object and
-// those that the client sent with the object to persist. It decides as upstream's field manager does: an empty list, or
-// one empty entry, resets managedFields; a client that sends none, or what cannot be decoded, leaves them as they are.
-// Writes through a subresource cannot change them.
+// Before returns the entries that field management of an update starts from. persisted are the entries of the persisted
+// object, and sent those in the request. Like upstream's field manager, it lets a request reset managedFields with an
+// empty list or one empty entry, and ignores entries that cannot be decoded. Writes of a subresource cannot change
+// managedFields.
 func Before(persisted, sent []metav1.ManagedFieldsEntry, subresource bool) []metav1.ManagedFieldsEntry {
 	switch {
 	case subresource:

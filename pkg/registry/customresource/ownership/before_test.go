@@ -6,12 +6,11 @@ package ownership
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestG7EntriesThatFieldManagementStartsFrom (rules G7, U8). TestG7BeforeIsUpstreams compares them with upstream's.
-func TestG7EntriesThatFieldManagementStartsFrom(t *testing.T) {
+// TestG7BeforeHasTheEntriesOfAnUpdate (rules G7, U8): TestG7BeforeIsUpstreams compares Before with upstream.
+func TestG7BeforeHasTheEntriesOfAnUpdate(t *testing.T) {
 	persisted, sent := entries{`alice Update v1: {f:spec: {f:a: {}}}`}, entries{`bob Update v1: {f:spec: {f:b: {}}}`}
 	truncated := sent.parse(t)
 	truncated[0].FieldsV1 = metav1.NewFieldsV1(`{"f:spec":{"f:b`)
@@ -23,22 +22,19 @@ func TestG7EntriesThatFieldManagementStartsFrom(t *testing.T) {
 		subresource bool
 		want        entries
 	}{
-		{"what the client sent", sent.parse(t), false, sent},
-		{"none sent: the persisted ones", nil, false, persisted},
+		{"entries in the request are taken", sent.parse(t), false, sent},
+		{"without entries in the request the persisted ones are taken", nil, false, persisted},
 		{"an empty list resets them", []metav1.ManagedFieldsEntry{}, false, entries{}},
 		{"one empty entry resets them", []metav1.ManagedFieldsEntry{{}}, false, entries{}},
-		{"two empty entries cannot be decoded", []metav1.ManagedFieldsEntry{{}, {}}, false, persisted},
-		{"truncated JSON: the persisted ones", truncated, false, persisted},
-		{"one of two is broken: the persisted ones", append(sent.parse(t), truncated...), false, persisted},
-		{"no fieldsType: the persisted ones", untyped, false, persisted},
-		{"a subresource cannot change them", sent.parse(t), true, persisted},
-		{"a subresource cannot reset them", []metav1.ManagedFieldsEntry{}, true, persisted},
+		{"two empty entries cannot be decoded, so they are ignored", []metav1.ManagedFieldsEntry{{}, {}}, false, persisted},
+		{"truncated JSON is ignored", truncated, false, persisted},
+		{"entries are ignored if one of two cannot be decoded", append(sent.parse(t), truncated...), false, persisted},
+		{"entries without fieldsType are ignored", untyped, false, persisted},
+		{"a write of a subresource cannot change them", sent.parse(t), true, persisted},
+		{"a write of a subresource cannot reset them", []metav1.ManagedFieldsEntry{}, true, persisted},
 	} {
 		t.Run("G7: "+tc.name, func(t *testing.T) {
-			got := Before(persisted.parse(t), tc.sent, tc.subresource)
-			if diff := cmp.Diff(described(t, tc.want.parse(t)), described(t, got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assertEntries(t, tc.want, Before(persisted.parse(t), tc.sent, tc.subresource))
 		})
 	}
 }

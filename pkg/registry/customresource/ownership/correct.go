@@ -13,49 +13,51 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
 
-// Write is a write of which the object was changed after field management.
+// Write is a write whose object was changed after field management.
 type Write struct {
-	// Before are the entries that field management started from, nil on create.
+	// Before are the entries that field management started from. It is nil on create.
 	Before []metav1.ManagedFieldsEntry
-	// After are the entries that it made.
+	// After are the entries that field management made.
 	After []metav1.ManagedFieldsEntry
-	// Objects returns the objects in the version of an entry, or nil if the entry is to be left alone. changed reports
-	// whether field management changed the entry.
+	// Objects returns the states of the object in the version of an entry, or nil if entries of that version are not to be
+	// corrected. changed reports whether field management changed the fields of the entry.
 	Objects func(apiVersion string, changed bool) (*Objects, error)
 	// SameFields reports whether two versions have the same fields at the same paths.
 	SameFields func(apiVersion, other string) bool
-	// Applier is who made a server-side apply request, nil for all other requests.
+	// Applier is the manager of a server-side apply request. It is nil for other requests.
 	Applier *Applier
 }
 
 // Objects are the states of the object in one version.
 type Objects struct {
-	// Old is the persisted object, nil on create.
+	// Old is the persisted object. It is nil on create.
 	Old map[string]any
-	// Requested is the object that the request would persist if there were no gates and no unions. Field management saw it.
+	// Requested is the object that the request would persist if there were no gates and no unions, and that field
+	// management saw.
 	Requested map[string]any
 	// Final is the object that will be persisted.
 	Final map[string]any
 }
 
-// Applier is who made a server-side apply request.
+// Applier is the manager of a server-side apply request, with its configuration.
 type Applier struct {
-	// Manager and Subresource are those of the applier's entry.
+	// Manager and Subresource identify the entry of the applier.
 	Manager, Subresource string
-	// Configuration is what the manager sent, Adjusted what field management applied instead.
+	// Configuration is the configuration in the request, and Adjusted the one that field management applied instead.
 	Configuration, Adjusted map[string]any
 	// DisabledFields is the cursor over the disabled fields at the root of the object, or nil if the paths of the gates do
 	// not apply in the version of the configuration.
 	DisabledFields *fieldgate.Cursor
 }
 
-// Correct returns the entries as they should be, in the order in which field management stores them, or nil if there are
-// none.
+// Correct returns the corrected entries of a write in the order in which field management stores them, or nil if there
+// are none.
 //
-// An entry that field management removed is added if any of its fields are restored. Entries that cannot be decoded
-// are an error only where field management made them: it has forgiven those that it started from.
+// It adds an entry that field management removed if one of its fields has its owner again. It returns an error if an
+// entry of w.After cannot be decoded. If an entry of w.Before cannot be decoded, it uses none of them, as field
+// management does.
 func Correct(w Write) ([]metav1.ManagedFieldsEntry, error) {
-	c := correcting{
+	c := corrector{
 		Write: w, before: decodeBefore(w.Before), seen: map[identity]bool{},
 		byVersion: map[view]*Objects{}, states: map[*Objects]states{},
 	}
@@ -74,31 +76,31 @@ func Correct(w Write) ([]metav1.ManagedFieldsEntry, error) {
 		}
 	}
 	if len(c.corrected) == 0 {
-		return nil, nil // an object without managedFields has no empty list of them
+		return nil, nil // an empty list would be set in the object
 	}
 	sortEntries(c.corrected)
 	return inOrderOf(c.corrected, w.Before), nil
 }
 
-// correcting is a write while its entries are corrected.
-type correcting struct {
+// corrector corrects the entries of a write.
+type corrector struct {
 	Write
 	before    map[identity]decoded
-	seen      map[identity]bool // of those that were corrected
+	seen      map[identity]bool // the entries in w.After
 	corrected []metav1.ManagedFieldsEntry
-	// The objects of a version are asked for, and prepared, once for all entries.
+	// byVersion and states cache the objects, since several entries may have the same version.
 	byVersion map[view]*Objects
 	states    map[*Objects]states
 }
 
-// view is what Write.Objects is asked for.
+// view has the arguments of Write.Objects.
 type view struct {
 	apiVersion string
 	changed    bool
 }
 
-// statesOf returns the states of the objects in a view, and whether its entries are to be corrected.
-func (c *correcting) statesOf(v view) (states, bool, error) {
+// statesOf returns the states of the object in a view. It returns false if entries of the view are not to be corrected.
+func (c *corrector) statesOf(v view) (states, bool, error) {
 	objects, known := c.byVersion[v]
 	if !known {
 		var err error
@@ -113,8 +115,8 @@ func (c *correcting) statesOf(v view) (states, bool, error) {
 	return c.states[objects], objects != nil, nil
 }
 
-// restore corrects an entry that field management removed.
-func (c *correcting) restore(entry metav1.ManagedFieldsEntry) error {
+// restore corrects an entry of w.Before if field management removed it.
+func (c *corrector) restore(entry metav1.ManagedFieldsEntry) error {
 	was, known := c.before[identityOf(entry)]
 	if !known || c.seen[identityOf(entry)] {
 		return nil
@@ -122,8 +124,8 @@ func (c *correcting) restore(entry metav1.ManagedFieldsEntry) error {
 	return c.correct(was.entry, fairleadline.NewSet())
 }
 
-// correct adds an entry as it should be, unless nothing is left of it. after are the fields that field management gave it.
-func (c *correcting) correct(entry metav1.ManagedFieldsEntry, after *fairleadline.Set) error {
+// correct adds the corrected entry, unless it has no fields. after are the fields that field management gave it.
+func (c *corrector) correct(entry metav1.ManagedFieldsEntry, after *fairleadline.Set) error {
 	was := c.before[identityOf(entry)]
 	c.seen[identityOf(entry)] = true
 	before := was.fields
@@ -150,17 +152,17 @@ func (c *correcting) correct(entry metav1.ManagedFieldsEntry, after *fairleadlin
 	return nil
 }
 
-// applierOf returns the applier if the entry is that of the request, else nil.
+// applierOf returns the applier if an entry is its entry, or nil otherwise.
 func (w *Write) applierOf(entry metav1.ManagedFieldsEntry) *Applier {
 	a := w.Applier
-	if a == nil || entry.Operation != metav1.ManagedFieldsOperationApply || entry.Manager != a.Manager || entry.Subresource != a.Subresource {
+	if a == nil || entry.Operation != metav1.ManagedFieldsOperationApply ||
+		entry.Manager != a.Manager || entry.Subresource != a.Subresource {
 		return nil
 	}
 	return a
 }
 
-// identity is what makes two entries those of one manager, as upstream's BuildManagerIdentifier has it: an applier is
-// the same in all versions.
+// identity identifies an entry, as upstream's BuildManagerIdentifier does. An applier has one entry for all versions.
 type identity struct {
 	manager, apiVersion, subresource string
 	operation                        metav1.ManagedFieldsOperationType
@@ -174,13 +176,14 @@ func identityOf(entry metav1.ManagedFieldsEntry) identity {
 	return id
 }
 
-// decoded is an entry with its fields.
+// decoded is an entry with its decoded fields.
 type decoded struct {
 	entry  metav1.ManagedFieldsEntry
 	fields *fairleadline.Set
 }
 
-// encode returns the fields of an entry that was this one before, to the byte as they were if they are the same.
+// encode returns the encoded fields of an entry. d is the entry before field management. If it has the same fields, its
+// bytes are returned, so that upstream's store finds no difference.
 func (d decoded) encode(entry metav1.ManagedFieldsEntry, fields *fairleadline.Set) (*metav1.FieldsV1, error) {
 	if d.fields != nil && d.entry.APIVersion == entry.APIVersion && fields.Equals(d.fields) {
 		return d.entry.FieldsV1, nil
@@ -192,8 +195,8 @@ func (d decoded) encode(entry metav1.ManagedFieldsEntry, fields *fairleadline.Se
 	return fairleadline.NewFields(string(raw)), nil
 }
 
-// decodeBefore returns the entries that field management started from. Like it, it takes none where one of them cannot
-// be decoded, and the last where several are of one manager.
+// decodeBefore decodes the entries that field management started from. Like field management, it returns nil if one of
+// them cannot be decoded, and the last one if several have the same identity.
 func decodeBefore(entries []metav1.ManagedFieldsEntry) map[identity]decoded {
 	before := make(map[identity]decoded, len(entries))
 	for _, entry := range entries {
@@ -206,7 +209,7 @@ func decodeBefore(entries []metav1.ManagedFieldsEntry) map[identity]decoded {
 	return before
 }
 
-// decode returns the fields of an entry. It refuses what upstream's field manager cannot decode.
+// decode returns the fields of an entry. It returns an error if upstream's field manager cannot decode the entry.
 func decode(entry metav1.ManagedFieldsEntry) (*fairleadline.Set, error) {
 	switch {
 	case entry.Operation != metav1.ManagedFieldsOperationApply && entry.Operation != metav1.ManagedFieldsOperationUpdate:
@@ -251,10 +254,10 @@ func seconds(entry *metav1.ManagedFieldsEntry) int64 {
 	return entry.Time.Unix()
 }
 
-// inOrderOf returns the entries in the order of others, if they differ from them in nothing but times. Upstream's store
-// compares entries in their order when it decides whether a request changed anything (rule G6).
-func inOrderOf(entries, others []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
-	if len(entries) != len(others) {
+// inOrderOf returns the entries in the order of persisted if they differ in nothing but times. Upstream's store
+// compares the encoded objects when it decides whether a request changed anything (rule G6).
+func inOrderOf(entries, persisted []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	if len(entries) != len(persisted) {
 		return entries
 	}
 	byIdentity := make(map[identity]metav1.ManagedFieldsEntry, len(entries))
@@ -262,9 +265,9 @@ func inOrderOf(entries, others []metav1.ManagedFieldsEntry) []metav1.ManagedFiel
 		byIdentity[identityOf(entry)] = entry
 	}
 	ordered := make([]metav1.ManagedFieldsEntry, 0, len(entries))
-	for i := range others {
-		entry, found := byIdentity[identityOf(others[i])]
-		if !found || !isSameButTime(entry, others[i]) {
+	for i := range persisted {
+		entry, found := byIdentity[identityOf(persisted[i])]
+		if !found || !isEqualExceptTime(entry, persisted[i]) {
 			return entries
 		}
 		ordered = append(ordered, entry)
@@ -272,7 +275,7 @@ func inOrderOf(entries, others []metav1.ManagedFieldsEntry) []metav1.ManagedFiel
 	return ordered
 }
 
-func isSameButTime(a, b metav1.ManagedFieldsEntry) bool {
+func isEqualExceptTime(a, b metav1.ManagedFieldsEntry) bool {
 	return a.APIVersion == b.APIVersion && a.FieldsV1 != nil && b.FieldsV1 != nil &&
 		fairleadline.FieldsText(a.FieldsV1) == fairleadline.FieldsText(b.FieldsV1)
 }

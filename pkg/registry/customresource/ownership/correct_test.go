@@ -31,8 +31,8 @@ properties:
         items: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer}, note: {type: string}}}
 `
 
-// updatesThatWereChanged are the cases of TestG7UpdatesKeepOwners.
-var updatesThatWereChanged = []struct {
+// updateCases are the cases of TestG7UpdatesKeepOwners.
+var updateCases = []struct {
 	name                  string
 	old, requested, final string
 	before, after         entries
@@ -46,7 +46,7 @@ var updatesThatWereChanged = []struct {
 		want:   entries{`alice Update v1: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:image: {}}}`},
 	},
 	{
-		name: "G7.2: a kept field that a PUT left out has all of its owners again",
+		name: "G7.2: a kept field that a PUT leaves out keeps all of its owners",
 		old:  `spec: {image: a, replicas: 3}`, requested: `spec: {image: b}`, final: `spec: {image: b, replicas: 3}`,
 		before: entries{`alice Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`, `carol Apply v1: {f:spec: {f:replicas: {}}}`},
 		after:  entries{`bob Update v1: {f:spec: {f:image: {}}}`},
@@ -62,19 +62,19 @@ var updatesThatWereChanged = []struct {
 		want:   entries{`bob Update v1: {f:spec: {f:image: {}}}`},
 	},
 	{
-		name:      "G7.1: nor where the object is created",
+		name:      "G7.1: a field that is dropped on create has no owner",
 		requested: `spec: {image: b, replicas: 5, foo: {qux: 1}}`, final: `spec: {image: b, foo: {}}`,
 		after: entries{`bob Update v1: {f:spec: {.: {}, f:image: {}, f:replicas: {}, f:foo: {.: {}, f:qux: {}}}}`},
 		want:  entries{`bob Update v1: {f:spec: {.: {}, f:image: {}, f:foo: {}}}`},
 	},
 	{
-		name:      "G3, G7: who wrote an object that a drop emptied owns it",
+		name:      "G3, G7: a manager owns the object that it wrote and that a drop emptied",
 		requested: `spec: {foo: {qux: 1}, pools: {x: {size: 1}}}`, final: `spec: {foo: {}, pools: {x: {}}}`,
 		after: entries{`bob Apply v1: {f:spec: {f:foo: {f:qux: {}}, f:pools: {f:x: {f:size: {}}}}}`},
 		want:  entries{`bob Apply v1: {f:spec: {f:foo: {}, f:pools: {f:x: {}}}}`},
 	},
 	{
-		name: "G7: an object that was empty before has the owners that it had",
+		name: "G7: an object that was empty before keeps its owners",
 		old:  `spec: {foo: {}}`, requested: `spec: {foo: {qux: 1}}`, final: `spec: {foo: {}}`,
 		before: entries{`alice Update v1: {f:spec: {f:foo: {}}}`},
 		after:  entries{`alice Update v1: {f:spec: {f:foo: {}}}`, `bob Update v1: {f:spec: {f:foo: {f:qux: {}}}}`},
@@ -88,14 +88,14 @@ var updatesThatWereChanged = []struct {
 		want:   entries{`alice Update v1: {f:spec: {f:replicas: {}}}`},
 	},
 	{
-		name: "G7.4: what goes with its ancestor leaves no owner",
+		name: "G7.4: a field that is removed with its ancestor has no owner",
 		old:  `spec: {image: a, foo: {baz: 1, qux: 2}}`, requested: `spec: {image: a, foo: {qux: 2}}`, final: `spec: {image: a}`,
 		before: entries{`alice Update v1: {f:spec: {f:image: {}, f:foo: {.: {}, f:baz: {}, f:qux: {}}}}`},
 		after:  entries{`alice Update v1: {f:spec: {f:image: {}, f:foo: {.: {}, f:qux: {}}}}`},
 		want:   entries{`alice Update v1: {f:spec: {f:image: {}}}`},
 	},
 	{
-		name: "U8: a member that normalization cleared leaves no owner, and the discriminator is the writer's",
+		name: "U8: a cleared member has no owner, and the requesting manager owns the discriminator",
 		old:  `spec: {source: {type: Git, git: {url: u, ref: r}}}`, requested: `spec: {source: {type: S3, git: {url: u, ref: r}, s3: {bucket: b}}}`,
 		final:  `spec: {source: {type: S3, s3: {bucket: b}}}`,
 		before: entries{`alice Update v1: {f:spec: {f:source: {f:type: {}, f:git: {.: {}, f:url: {}, f:ref: {}}}}}`},
@@ -106,14 +106,14 @@ var updatesThatWereChanged = []struct {
 		want: entries{`bob Update v1: {f:spec: {f:source: {f:type: {}, f:s3: {.: {}, f:bucket: {}}}}}`},
 	},
 	{
-		name: "U8: a member that the writer wrote and normalization cleared",
+		name: "U8: a member that the request changed and normalization cleared has no owner",
 		old:  `spec: {type: Git, git: {}}`, requested: `spec: {type: S3, git: {url: u}, s3: {}}`, final: `spec: {type: S3, s3: {}}`,
 		before: entries{`alice Update v1: {f:spec: {f:type: {}, f:git: {}}}`},
 		after:  entries{`alice Update v1: {f:spec: {f:git: {}}}`, `bob Update v1: {f:spec: {f:type: {}, f:git: {f:url: {}}, f:s3: {}}}`},
 		want:   entries{`bob Update v1: {f:spec: {f:type: {}, f:s3: {}}}`},
 	},
 	{
-		name: "G5, G7: fields of items follow the keys of the items, in any order",
+		name: "G5, G7: items are matched by their keys, in any order",
 		old:  `spec: {items: [{name: a, size: 1}, {name: b, size: 2}]}`, requested: `spec: {items: [{name: b, size: 9}, {name: c, size: 3}, {name: a, size: 1}]}`,
 		final:  `spec: {items: [{name: b, size: 2}, {name: c}, {name: a, size: 1}]}`,
 		before: entries{`alice Update v1: {f:spec: {f:items: {'k:{"name":"a"}': {.: {}, f:name: {}, f:size: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:size: {}}}}}`},
@@ -127,7 +127,7 @@ var updatesThatWereChanged = []struct {
 		},
 	},
 	{
-		name: "G5, G7: items of two keys, one of them a number",
+		name: "G5, G7: items are matched by two keys, one of them a number",
 		old:  `spec: {ports: [{port: 80, protocol: TCP, host: h}]}`, requested: `spec: {ports: [{port: 81, protocol: TCP, host: i}, {port: 80.0, protocol: TCP, host: i}]}`,
 		final:  `spec: {ports: [{port: 81, protocol: TCP}, {port: 80.0, protocol: TCP, host: h}]}`,
 		before: entries{`alice Update v1: {f:spec: {f:ports: {'k:{"port":80,"protocol":"TCP"}': {.: {}, f:host: {}, f:port: {}, f:protocol: {}}}}}`},
@@ -141,14 +141,14 @@ var updatesThatWereChanged = []struct {
 		},
 	},
 	{
-		name: "G7: items of a set that is kept",
+		name: "G7: items of a kept set keep their owner",
 		old:  `spec: {tags: [a, b]}`, requested: `spec: {tags: [b, c]}`, final: `spec: {tags: [a, b]}`,
 		before: entries{`alice Apply v1: {f:spec: {f:tags: {'v:"a"': {}, 'v:"b"': {}}}}`},
 		after:  entries{`alice Apply v1: {f:spec: {f:tags: {'v:"b"': {}}}}`, `bob Update v1: {f:spec: {f:tags: {'v:"c"': {}}}}`},
 		want:   entries{`alice Apply v1: {f:spec: {f:tags: {'v:"a"': {}, 'v:"b"': {}}}}`},
 	},
 	{
-		name: "G7: a map of which some values are kept, some dropped and some removed",
+		name: "G7: values of a map are kept, dropped and removed separately",
 		old:  `spec: {pools: {x: {size: 1}, gone: {size: 2}}}`, requested: `spec: {pools: {x: {size: 5}, new: {size: 5}}}`,
 		final:  `spec: {pools: {x: {size: 1}, new: {}}}`,
 		before: entries{`alice Update v1: {f:spec: {f:pools: {.: {}, f:x: {.: {}, f:size: {}}, f:gone: {.: {}, f:size: {}}}}}`},
@@ -162,19 +162,19 @@ var updatesThatWereChanged = []struct {
 		},
 	},
 	{
-		name: "G7: an atomic list that is kept",
+		name: "G7: an atomic list that is kept keeps its owner",
 		old:  `spec: {args: [a]}`, requested: `spec: {args: [a, b]}`, final: `spec: {args: [a]}`,
 		before: entries{`alice Update v1: {f:spec: {f:args: {}}}`}, after: entries{`bob Update v1: {f:spec: {f:args: {}}}`},
 		want: entries{`alice Update v1: {f:spec: {f:args: {}}}`},
 	},
 	{
-		name: "G7: an atomic object of which another part was changed is the writer's",
+		name: "G7: an atomic object of which the request changed another field is owned by the requesting manager",
 		old:  `spec: {whole: {x: 1, z: 1}}`, requested: `spec: {whole: {x: 2, z: 2}}`, final: `spec: {whole: {x: 1, z: 2}}`,
 		before: entries{`alice Update v1: {f:spec: {f:whole: {}}}`}, after: entries{`bob Update v1: {f:spec: {f:whole: {}}}`},
 		want: entries{`bob Update v1: {f:spec: {f:whole: {}}}`},
 	},
 	{
-		name: "G7: metadata and all else that nothing changed is as field management says",
+		name: "G7: metadata and other fields that were not changed after field management are left alone",
 		old:  `{metadata: {labels: {a: b}}, spec: {replicas: 3}}`, requested: `{metadata: {labels: {a: c}}, spec: {replicas: 5}}`,
 		final:  `{metadata: {labels: {a: c}}, spec: {replicas: 3}}`,
 		before: entries{`alice Update v1: {f:metadata: {f:labels: {f:a: {}}}, f:spec: {f:replicas: {}}}`},
@@ -182,21 +182,21 @@ var updatesThatWereChanged = []struct {
 		want:   entries{`alice Update v1: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:metadata: {f:labels: {f:a: {}}}}`},
 	},
 	{
-		name: "R1: what names nothing that any object has is left alone",
+		name: "R1: paths that lead to nothing are left alone",
 		old:  `spec: {replicas: 3}`, requested: `spec: {replicas: 5}`, final: `spec: {replicas: 3}`,
 		before: entries{`alice Update v1: {f:spec: {f:replicas: {}, f:list: {'k:{"n":null}': {}, 'v:{"x":1}': {}, 'i:-1': {}, 'i:9': {}}, f:x: {f:z: {}}}}`},
 		after:  entries{`alice Update v1: {f:spec: {f:list: {'k:{"n":null}': {}, 'v:{"x":1}': {}, 'i:-1': {}, 'i:9': {}}, f:x: {f:z: {}}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
 		want:   entries{`alice Update v1: {f:spec: {f:replicas: {}, f:list: {'k:{"n":null}': {}, 'v:{"x":1}': {}, 'i:-1': {}, 'i:9': {}}, f:x: {f:z: {}}}}`},
 	},
 	{
-		name: "G7: entries of other subresources are other entries",
+		name: "G7: a manager has an entry for each subresource",
 		old:  `spec: {replicas: 3}`, requested: `spec: {replicas: 5}`, final: `spec: {replicas: 3}`,
 		before: entries{`hpa Update v1 scale: {f:spec: {f:replicas: {}}}`},
 		after:  entries{`hpa Update v1: {f:spec: {f:replicas: {}}}`},
 		want:   entries{`hpa Update v1 scale: {f:spec: {f:replicas: {}}}`},
 	},
 	{
-		name: "U8: with conversion None entries of other versions are corrected like those of the request's",
+		name: "U8: with conversion None entries of other versions are corrected like those of the request's version",
 		old:  `spec: {replicas: 3, foo: {qux: 1}}`, requested: `spec: {replicas: 5, foo: {qux: 1}}`, final: `spec: {replicas: 3}`,
 		before: entries{`alice Update v1beta1: {f:spec: {f:replicas: {}, f:foo: {f:qux: {}}}}`},
 		after:  entries{`alice Update v1beta1: {f:spec: {f:foo: {f:qux: {}}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
@@ -204,44 +204,39 @@ var updatesThatWereChanged = []struct {
 	},
 }
 
-// TestG7UpdatesKeepOwners has updates of which the gates, or normalization of a union, changed what they asked for.
+// TestG7UpdatesKeepOwners (rules G7, U8): the gates, or the normalization of a union, changed the object of an update.
 func TestG7UpdatesKeepOwners(t *testing.T) {
-	for _, tc := range updatesThatWereChanged {
+	for _, tc := range updateCases {
 		t.Run(tc.name, func(t *testing.T) {
-			objects := &Objects{Old: testyaml.Object(t, tc.old), Requested: testyaml.Object(t, tc.requested), Final: testyaml.Object(t, tc.final)}
-			got, err := Correct(Write{
-				Before: tc.before.parse(t), After: tc.after.parse(t), Objects: inAllVersions(objects), SameFields: sameFields,
+			got := mustCorrect(t, Write{
+				Before: tc.before.parse(t), After: tc.after.parse(t),
+				Objects: inAllVersions(parseObjects(t, tc.old, tc.requested, tc.final)),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(described(t, tc.want.parse(t)), described(t, got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assertEntries(t, tc.want, got)
 		})
 	}
 }
 
-// appliesThatWereAdjusted are the cases of TestG7AppliersKeepLapseAndShare.
-var appliesThatWereAdjusted = []struct {
+// applyCases are the cases of TestG7AppliersOfDisabledFields.
+var applyCases = []struct {
 	name           string
 	paths          []string
 	old            string
 	sent, adjusted string
-	requested      string // what field management made of the adjusted configuration
+	requested      string // the result of field management
 	final          string // empty: as requested
 	before, after  entries
 	want           entries
 }{
 	{
-		name: "G7.1: who names the persisted value shares it", paths: []string{".spec.replicas"},
+		name: "G7.1: an applier of the persisted value shares the field", paths: []string{".spec.replicas"},
 		old: `spec: {replicas: 3}`, sent: `spec: {replicas: 3}`, adjusted: `spec: {replicas: 3}`, requested: `spec: {replicas: 3}`,
 		before: entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`},
 		after:  entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:replicas: {}}}`},
 		want:   entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:replicas: {}}}`},
 	},
 	{
-		name: "G7.1: who names another value does not become owner", paths: []string{".spec.replicas"},
+		name: "G7.1: an applier of another value does not become owner", paths: []string{".spec.replicas"},
 		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: b, replicas: 5}`, adjusted: `spec: {image: b, replicas: 3}`,
 		requested: `spec: {image: b, replicas: 3}`,
 		before:    entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`},
@@ -249,14 +244,14 @@ var appliesThatWereAdjusted = []struct {
 		want:      entries{`alice Apply v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {f:image: {}}}`},
 	},
 	{
-		name: "G7.2: an owner that names another value owns it still", paths: []string{".spec.replicas"},
+		name: "G7.2: an owner that applies another value stays owner", paths: []string{".spec.replicas"},
 		old: `spec: {replicas: 3}`, sent: `spec: {replicas: 5}`, adjusted: `spec: {replicas: 3}`, requested: `spec: {replicas: 3}`,
 		before: entries{`bob Apply v1: {f:spec: {f:replicas: {}}}`},
 		after:  entries{`bob Apply v1: {f:spec: {f:replicas: {}}}`},
 		want:   entries{`bob Apply v1: {f:spec: {f:replicas: {}}}`},
 	},
 	{
-		name: "G7.2: an owner that leaves it out owns it no more", paths: []string{".spec.replicas"},
+		name: "G7.2: an owner that leaves the field out gives it up", paths: []string{".spec.replicas"},
 		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a}`, adjusted: `spec: {image: a}`,
 		requested: `spec: {image: a}`, final: `spec: {image: a, replicas: 3}`,
 		before: entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
@@ -264,7 +259,7 @@ var appliesThatWereAdjusted = []struct {
 		want:   entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
 	},
 	{
-		name: "G7.2: an owner that gives it up with a null owns it no more", paths: []string{".spec.replicas"},
+		name: "G7.2: an owner that applies null gives the field up", paths: []string{".spec.replicas"},
 		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a, replicas: null}`, adjusted: `spec: {image: a}`,
 		requested: `spec: {image: a}`, final: `spec: {image: a, replicas: 3}`,
 		before: entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
@@ -279,20 +274,20 @@ var appliesThatWereAdjusted = []struct {
 		want:   entries{`bob Apply v1: {f:spec: {f:image: {}}}`},
 	},
 	{
-		name: "G7.1: the only field of an object leaves the object owned", paths: []string{".spec.foo.qux"},
+		name: "G7.1: if the only field of an object is dropped, the applier owns the object", paths: []string{".spec.foo.qux"},
 		sent: `spec: {foo: {qux: 1}}`, adjusted: `spec: {foo: {}}`, requested: `spec: {foo: {}}`,
 		after: entries{`bob Apply v1: {f:spec: {f:foo: {}}}`},
 		want:  entries{`bob Apply v1: {f:spec: {f:foo: {}}}`},
 	},
 	{
-		name: "G7.2: a part of a disabled object that another applier owns", paths: []string{".spec.foo"},
+		name: "G7.2: an applier of another field of a disabled object does not become owner, and gives its own field up", paths: []string{".spec.foo"},
 		old: `spec: {foo: {baz: 1, qux: 2}}`, sent: `spec: {foo: {baz: 5}}`, adjusted: `spec: {foo: {baz: 1}}`, requested: `spec: {foo: {baz: 1, qux: 2}}`,
 		before: entries{`alice Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`, `bob Apply v1: {f:spec: {f:foo: {f:qux: {}}}}`},
 		after:  entries{`alice Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`, `bob Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`},
 		want:   entries{`alice Apply v1: {f:spec: {f:foo: {f:baz: {}}}}`},
 	},
 	{
-		name: "G5, G7.2: fields of items by their keys", paths: []string{".spec.items[*].size"},
+		name: "G5, G7.2: fields of items are matched by the keys of the items", paths: []string{".spec.items[*].size"},
 		old: `spec: {items: [{name: a, size: 1}, {name: b, size: 2}]}`, sent: `spec: {items: [{name: b, size: 9}, {name: a}]}`,
 		adjusted: `spec: {items: [{name: b, size: 2}, {name: a}]}`, requested: `spec: {items: [{name: a}, {name: b, size: 2}]}`,
 		final:  `spec: {items: [{name: a, size: 1}, {name: b, size: 2}]}`,
@@ -301,21 +296,21 @@ var appliesThatWereAdjusted = []struct {
 		want:   entries{`bob Apply v1: {f:spec: {f:items: {'k:{"name":"a"}': {.: {}, f:name: {}}, 'k:{"name":"b"}': {.: {}, f:name: {}, f:size: {}}}}}`},
 	},
 	{
-		name: "G7: an applier that comes with another version has what it had", paths: []string{".spec.replicas"},
+		name: "G7: an applier that changes to another version keeps its fields", paths: []string{".spec.replicas"},
 		old: `spec: {image: a, replicas: 3}`, sent: `spec: {image: a, replicas: 5}`, adjusted: `spec: {image: a, replicas: 3}`, requested: `spec: {image: a, replicas: 3}`,
 		before: entries{`bob Apply v1beta1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		after:  entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		want:   entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 	},
 	{
-		name: "G7: entries of the same name by update, or of another subresource, are not the applier's", paths: []string{".spec.replicas"},
+		name: "G7: entries of the same manager for updates, or for another subresource, are not those of the applier", paths: []string{".spec.replicas"},
 		old: `spec: {replicas: 3}`, sent: `spec: {}`, adjusted: `spec: {}`, requested: `spec: {}`, final: `spec: {replicas: 3}`,
 		before: entries{`bob Apply v1 scale: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
 		after:  entries{`bob Apply v1 scale: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`, `bob Apply v1: {f:spec: {}}`},
 		want:   entries{`bob Apply v1: {f:spec: {}}`, `bob Apply v1 scale: {f:spec: {f:replicas: {}}}`, `bob Update v1: {f:spec: {f:replicas: {}}}`},
 	},
 	{
-		name: "G7.2: a persisted null that is applied again is owned still", paths: []string{".spec.replicas"},
+		name: "G7.2: an owner that applies a persisted null again stays owner", paths: []string{".spec.replicas"},
 		old: `spec: {image: a, replicas: null}`, sent: `spec: {image: b, replicas: null}`, adjusted: `spec: {image: b, replicas: null}`, requested: `spec: {image: b, replicas: null}`,
 		before: entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
 		after:  entries{`bob Apply v1: {f:spec: {f:image: {}, f:replicas: {}}}`},
@@ -323,41 +318,36 @@ var appliesThatWereAdjusted = []struct {
 	},
 }
 
-// TestG7AppliersKeepLapseAndShare has applies to an object of which the paths are disabled. The configuration was adjusted
-// before field management saw it.
-func TestG7AppliersKeepLapseAndShare(t *testing.T) {
-	for _, tc := range appliesThatWereAdjusted {
+// TestG7AppliersOfDisabledFields (rules G7.1, G7.2): an applier may keep, share or give up a disabled field. The
+// configuration was adjusted before field management.
+func TestG7AppliersOfDisabledFields(t *testing.T) {
+	for _, tc := range applyCases {
 		t.Run(tc.name, func(t *testing.T) {
 			final := tc.final
 			if final == "" {
 				final = tc.requested
 			}
-			objects := &Objects{Old: testyaml.Object(t, tc.old), Requested: testyaml.Object(t, tc.requested), Final: testyaml.Object(t, final)}
-			got, err := Correct(Write{
-				Before: tc.before.parse(t), After: tc.after.parse(t), Objects: inAllVersions(objects), SameFields: sameFields,
+			got := mustCorrect(t, Write{
+				Before: tc.before.parse(t), After: tc.after.parse(t),
+				Objects: inAllVersions(parseObjects(t, tc.old, tc.requested, final)),
 				Applier: &Applier{
 					Manager: "bob", Configuration: testyaml.Object(t, tc.sent), Adjusted: testyaml.Object(t, tc.adjusted),
-					DisabledFields: guardedBy(planOf(t, correctSchemaYAML, tc.paths...)),
+					DisabledFields: disabledFields(planOf(t, correctSchemaYAML, tc.paths...)),
 				},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(described(t, tc.want.parse(t)), described(t, got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assertEntries(t, tc.want, got)
 		})
 	}
 }
 
-// TestU8EntriesOfVersionsAreCorrectedInTheirObjects has a webhook that calls replicas count in v1beta1.
-func TestU8EntriesOfVersionsAreCorrectedInTheirObjects(t *testing.T) {
+// TestU8EntriesAreCorrectedInTheirVersion has a webhook. The field replicas has the name count in v1beta1.
+func TestU8EntriesAreCorrectedInTheirVersion(t *testing.T) {
 	objects := map[string]*Objects{
 		"example.com/v1":      {Old: testyaml.Object(t, `spec: {replicas: 3}`), Requested: testyaml.Object(t, `spec: {replicas: 5}`), Final: testyaml.Object(t, `spec: {replicas: 3}`)},
 		"example.com/v1beta1": {Old: testyaml.Object(t, `spec: {count: 3}`), Requested: testyaml.Object(t, `spec: {count: 5}`), Final: testyaml.Object(t, `spec: {count: 3}`)},
 	}
-	requested := map[string]bool{}
-	got, err := Correct(Write{
+	calls := map[string]bool{}
+	got := mustCorrect(t, Write{
 		Before: entries{
 			`alice Update v1beta1: {f:spec: {f:count: {}}}`, `carol Update v2: {f:spec: {f:size: {}}}`, `dave Update v1beta1: {f:metadata: {f:labels: {}}}`,
 			`erin Update v3: {f:spec: {f:gone: {}}}`,
@@ -366,28 +356,26 @@ func TestU8EntriesOfVersionsAreCorrectedInTheirObjects(t *testing.T) {
 			`bob Update v1: {f:spec: {f:replicas: {}}}`, `carol Update v2: {f:spec: {f:other: {}}}`, `dave Update v1beta1: {f:metadata: {f:labels: {}}}`,
 		}.parse(t),
 		Objects: func(apiVersion string, changed bool) (*Objects, error) {
-			requested[apiVersion] = requested[apiVersion] || changed
+			calls[apiVersion] = calls[apiVersion] || changed
 			return objects[apiVersion], nil
 		},
 		SameFields: func(a, b string) bool { return a == b },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := entries{`alice Update v1beta1: {f:spec: {f:count: {}}}`, `carol Update v2: {f:spec: {f:other: {}}}`, `dave Update v1beta1: {f:metadata: {f:labels: {}}}`}
-	if diff := cmp.Diff(described(t, want.parse(t)), described(t, got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]bool{"example.com/v1": true, "example.com/v1beta1": true, "example.com/v2": true, "example.com/v3": true}, requested); diff != "" {
-		t.Errorf("G1: requested for objects of versions (-want +got):\n%s", diff)
+	assertEntries(t, entries{
+		`alice Update v1beta1: {f:spec: {f:count: {}}}`, `carol Update v2: {f:spec: {f:other: {}}}`,
+		`dave Update v1beta1: {f:metadata: {f:labels: {}}}`,
+	}, got)
+	wantCalls := map[string]bool{"example.com/v1": true, "example.com/v1beta1": true, "example.com/v2": true, "example.com/v3": true}
+	if diff := cmp.Diff(wantCalls, calls); diff != "" {
+		t.Errorf("G1: versions whose entries field management changed (-want +got):\n%s", diff)
 	}
 }
 
 func TestG1AFailingConversionIsAnError(t *testing.T) {
 	failure := errors.New("webhook is down")
 	for name, w := range map[string]Write{
-		"G1: of an entry that field management made":    {After: entries{`bob Update v1: {f:spec: {f:a: {}}}`}.parse(t)},
-		"G1: of an entry that field management removed": {Before: entries{`bob Update v1: {f:spec: {f:a: {}}}`}.parse(t)},
+		"G1: for an entry that field management made":    {After: entries{`bob Update v1: {f:spec: {f:a: {}}}`}.parse(t)},
+		"G1: for an entry that field management removed": {Before: entries{`bob Update v1: {f:spec: {f:a: {}}}`}.parse(t)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.SameFields, w.Objects = sameFields, func(string, bool) (*Objects, error) { return nil, failure }
@@ -398,7 +386,8 @@ func TestG1AFailingConversionIsAnError(t *testing.T) {
 	}
 }
 
-// TestG7EntriesThatCannotBeDecoded: field management forgives what it starts from, and takes none of it then.
+// TestG7EntriesThatCannotBeDecoded (rules G7, R1): field management ignores the entries that it starts from if one of
+// them cannot be decoded. In its result, such an entry is an error.
 func TestG7EntriesThatCannotBeDecoded(t *testing.T) {
 	const text = `alice Update v1: {f:spec: {f:replicas: {}}}`
 	defect := func(change func(*metav1.ManagedFieldsEntry)) []metav1.ManagedFieldsEntry {
@@ -419,16 +408,12 @@ func TestG7EntriesThatCannotBeDecoded(t *testing.T) {
 		"a key without a kind":  defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = metav1.NewFieldsV1(`{"spec":{}}`) }),
 	} {
 		t.Run("G7: "+name, func(t *testing.T) {
-			objects := &Objects{Old: testyaml.Object(t, `spec: {replicas: 3}`), Requested: testyaml.Object(t, `spec: {replicas: 5}`), Final: testyaml.Object(t, `spec: {replicas: 3}`)}
-			w := Write{Before: broken, After: entries{`bob Update v1: {f:spec: {f:image: {}, f:replicas: {}}}`}.parse(t), Objects: inAllVersions(objects), SameFields: sameFields}
-			got, err := Correct(w)
-			if err != nil {
-				t.Fatalf("the entries before are no error: %v", err)
+			objects := parseObjects(t, `spec: {replicas: 3}`, `spec: {replicas: 5}`, `spec: {replicas: 3}`)
+			w := Write{
+				Before: broken, After: entries{`bob Update v1: {f:spec: {f:image: {}, f:replicas: {}}}`}.parse(t),
+				Objects: inAllVersions(objects), SameFields: sameFields,
 			}
-			want := entries{`bob Update v1: {f:spec: {f:image: {}}}`}
-			if diff := cmp.Diff(described(t, want.parse(t)), described(t, got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assertEntries(t, entries{`bob Update v1: {f:spec: {f:image: {}}}`}, mustCorrect(t, w))
 			w.After = broken
 			if _, err := Correct(w); err == nil || !strings.Contains(err.Error(), `manager "carol"`) {
 				t.Errorf("R1: entries of field management that cannot be decoded: error %v", err)
@@ -437,49 +422,39 @@ func TestG7EntriesThatCannotBeDecoded(t *testing.T) {
 	}
 }
 
-// TestG7KeysOfAnUnknownKindAreLeftOut, as upstream leaves them out, whichever version of it wrote them.
+// TestG7KeysOfAnUnknownKindAreLeftOut (rule G7): upstream's decoder ignores path elements with an unknown prefix.
 func TestG7KeysOfAnUnknownKindAreLeftOut(t *testing.T) {
-	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1}`), Requested: testyaml.Object(t, `spec: {a: 2}`), Final: testyaml.Object(t, `spec: {a: 1}`)}
+	objects := parseObjects(t, `spec: {a: 1}`, `spec: {a: 2}`, `spec: {a: 1}`)
 	before := entries{`alice Update v1: {f:spec: {f:a: {}, x:b: {}}}`}.parse(t)
-	got, err := Correct(Write{Before: before, After: entries{`bob Update v1: {f:spec: {f:a: {}}}`}.parse(t), Objects: inAllVersions(objects), SameFields: sameFields})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(described(t, entries{`alice Update v1: {f:spec: {f:a: {}}}`}.parse(t)), described(t, got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	after := entries{`bob Update v1: {f:spec: {f:a: {}}}`}.parse(t)
+	got := mustCorrect(t, Write{Before: before, After: after, Objects: inAllVersions(objects)})
+	assertEntries(t, entries{`alice Update v1: {f:spec: {f:a: {}}}`}, got)
 }
 
-// TestG7WithoutFieldsIsWithoutOwner: an entry may lack fieldsV1.
-func TestG7WithoutFieldsIsWithoutOwner(t *testing.T) {
+// TestG7AnEntryWithoutFieldsIsRemoved (rule G7): an entry may lack fieldsV1.
+func TestG7AnEntryWithoutFieldsIsRemoved(t *testing.T) {
 	list := entries{`alice Update v1: {}`}.parse(t)
 	list[0].FieldsV1 = nil
 	objects := &Objects{Old: map[string]any{}, Requested: map[string]any{"a": "b"}, Final: map[string]any{}}
-	got, err := Correct(Write{Before: list, After: list, Objects: inAllVersions(objects), SameFields: sameFields})
-	if err != nil || got != nil { // an empty list would be written to the object
-		t.Errorf("got %v and error %v", got, err)
+	if got := mustCorrect(t, Write{Before: list, After: list, Objects: inAllVersions(objects)}); got != nil {
+		t.Errorf("got %v, want nil, since an empty list would be set in the object", got)
 	}
 }
 
-// TestG7OfSeveralEntriesOfOneManagerTheLastCounts as upstream decodes them.
+// TestG7OfSeveralEntriesOfOneManagerTheLastCounts (rule G7): upstream decodes them in the same way.
 func TestG7OfSeveralEntriesOfOneManagerTheLastCounts(t *testing.T) {
-	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1, b: 1}`), Requested: testyaml.Object(t, `spec: {a: 2, b: 2}`), Final: testyaml.Object(t, `spec: {a: 1, b: 1}`)}
-	got, err := Correct(Write{
+	objects := parseObjects(t, `spec: {a: 1, b: 1}`, `spec: {a: 2, b: 2}`, `spec: {a: 1, b: 1}`)
+	got := mustCorrect(t, Write{
 		Before:  entries{`alice Update v1: {f:spec: {f:a: {}}}`, `alice Update v1: {f:spec: {f:b: {}}}`}.parse(t),
 		After:   entries{`bob Update v1: {f:spec: {f:a: {}, f:b: {}}}`}.parse(t),
-		Objects: inAllVersions(objects), SameFields: sameFields,
+		Objects: inAllVersions(objects),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(described(t, entries{`alice Update v1: {f:spec: {f:b: {}}}`}.parse(t)), described(t, got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assertEntries(t, entries{`alice Update v1: {f:spec: {f:b: {}}}`}, got)
 }
 
-// TestG6OrderAndTimesOfEntries: a request that changed nothing must not look as if it did.
+// TestG6OrderAndTimesOfEntries (rule G6): upstream's store must find no difference if the request changes nothing.
 func TestG6OrderAndTimesOfEntries(t *testing.T) {
-	kept := &Objects{Old: testyaml.Object(t, `spec: {a: 1}`), Requested: testyaml.Object(t, `spec: {a: 2}`), Final: testyaml.Object(t, `spec: {a: 1}`)}
+	kept := parseObjects(t, `spec: {a: 1}`, `spec: {a: 2}`, `spec: {a: 1}`)
 	const alice, bob, carol = `alice Update v1: {f:spec: {f:a: {}}}`, `bob Update v1: {f:spec: {f:b: {}}}`, `carol Apply v1: {f:spec: {f:c: {}}}`
 	for _, tc := range []struct {
 		name          string
@@ -488,31 +463,28 @@ func TestG6OrderAndTimesOfEntries(t *testing.T) {
 		times         []int64
 	}{
 		{
-			name:   "entries as they were have the order that they had",
+			name:   "unchanged entries keep their order",
 			before: timed(entries{bob, alice, carol}.parse(t), 9, 1, 5), after: timed(entries{carol, bob, `dave Update v1: {f:spec: {f:a: {}}}`}.parse(t), 5, 9, 20),
 			want: entries{bob, alice, carol}, times: []int64{9, 1, 5},
 		},
 		{
-			name:   "times alone are no change of the order",
+			name:   "entries of which only times differ keep their order",
 			before: timed(entries{bob, alice}.parse(t), 9, 1), after: timed(entries{bob, alice}.parse(t), 9, 20),
 			want: entries{bob, alice}, times: []int64{9, 20},
 		},
 		{
-			name:   "else appliers come first, then the oldest",
+			name:   "changed entries are sorted: appliers first, then by time",
 			before: timed(entries{bob, alice}.parse(t), 9, 1), after: timed(entries{bob, carol}.parse(t), 9, 20),
 			want: entries{carol, alice, bob}, times: []int64{20, 1, 9},
 		},
 		{
-			name:  "of the same second by name, version and subresource",
+			name:  "entries of the same second are sorted by manager, version and subresource",
 			after: timed(entries{`z Update v1: {f:b: {}}`, `a Update v2: {f:b: {}}`, `a Update v1 status: {f:b: {}}`, `a Update v1: {f:b: {}}`}.parse(t), 7, 7, 7, 7),
 			want:  entries{`a Update v1: {f:b: {}}`, `a Update v1 status: {f:b: {}}`, `a Update v2: {f:b: {}}`, `z Update v1: {f:b: {}}`}, times: []int64{7, 7, 7, 7},
 		},
 	} {
 		t.Run("G6: "+tc.name, func(t *testing.T) {
-			got, err := Correct(Write{Before: tc.before, After: tc.after, Objects: inAllVersions(kept), SameFields: sameFields})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := mustCorrect(t, Write{Before: tc.before, After: tc.after, Objects: inAllVersions(kept)})
 			if diff := cmp.Diff(described(t, entries(tc.want).parse(t)), described(t, got)); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
@@ -525,18 +497,15 @@ func TestG6OrderAndTimesOfEntries(t *testing.T) {
 	}
 }
 
-// TestG6EntriesThatStayAreTheSameBytes: upstream's store compares what is encoded.
-func TestG6EntriesThatStayAreTheSameBytes(t *testing.T) {
+// TestG6UnchangedEntriesKeepTheirBytes (rule G6): upstream's store compares encoded entries.
+func TestG6UnchangedEntriesKeepTheirBytes(t *testing.T) {
 	before := entries{`alice Update v1: {f:spec: {f:a: {}, f:b: {}}}`}.parse(t)
 	before[0].FieldsV1 = metav1.NewFieldsV1(`{ "f:spec": {"f:b": {}, "f:a": {}} }`)
-	objects := &Objects{Old: testyaml.Object(t, `spec: {a: 1, b: 1}`), Requested: testyaml.Object(t, `spec: {a: 2, b: 1}`), Final: testyaml.Object(t, `spec: {a: 1, b: 1}`)}
-	got, err := Correct(Write{
+	objects := parseObjects(t, `spec: {a: 1, b: 1}`, `spec: {a: 2, b: 1}`, `spec: {a: 1, b: 1}`)
+	got := mustCorrect(t, Write{
 		Before: before, After: entries{`alice Update v1: {f:spec: {f:b: {}}}`, `bob Update v1: {f:spec: {f:a: {}}}`}.parse(t),
-		Objects: inAllVersions(objects), SameFields: sameFields,
+		Objects: inAllVersions(objects),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if diff := cmp.Diff(before, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

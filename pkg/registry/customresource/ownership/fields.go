@@ -10,24 +10,26 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
 
-// correction is a walk over what an entry said before the request and what field management made of it.
+// correction corrects the fields of one entry, or of a part of it. after are the fields after field management, and
+// before those before it.
 type correction struct {
 	after, before *fairleadline.Set
 }
 
-// correct returns the fields that the entry should have. applier is nil unless the entry is that of the request.
+// correct returns the corrected fields of the entry. applier is nil unless the entry is that of the applier.
 func (c correction) correct(objects states, applier *Applier) *fairleadline.Set {
-	root := at{states: objects}
+	root := position{states: objects}
 	if applier != nil {
-		root.applier = &configurationAt{
-			sent: newValue(applier.Configuration), adjusted: newValue(applier.Adjusted), known: applier.DisabledFields != nil,
+		root.applier = &configurations{
+			sent: newValue(applier.Configuration), adjusted: newValue(applier.Adjusted),
+			pathsApply: applier.DisabledFields != nil,
 		}
 		root.applier.cursor = ptr.Deref(applier.DisabledFields, fieldgate.Cursor{})
 	}
 	return c.fields(root)
 }
 
-// states are the values at the same position of Objects.
+// states are the values at one position of Objects.
 type states struct{ old, requested, final value }
 
 func statesOf(objects *Objects) states {
@@ -38,87 +40,89 @@ func (s states) below(pe fairleadline.PathElement) states {
 	return states{old: s.old.below(pe), requested: s.requested.below(pe), final: s.final.below(pe)}
 }
 
-// at is the same position in all objects.
-type at struct {
+// position is a position in the object, with the values there.
+type position struct {
 	states
-	applier *configurationAt // nil unless the entry is that of the request
+	applier *configurations // nil unless the entry is that of the applier
 }
 
-// configurationAt is the same position in the applied configurations.
-type configurationAt struct {
+// configurations are the values at one position of the applied configurations.
+type configurations struct {
 	sent, adjusted value
-	// known reports whether the paths of the gates apply in this version, so that cursor is known.
-	known  bool
-	cursor fieldgate.Cursor
+	// pathsApply reports whether the paths of the gates apply in the version of the configuration. If not, cursor is
+	// empty.
+	pathsApply bool
+	cursor     fieldgate.Cursor
 	// disabled reports whether the position is at or below a disabled field.
 	disabled bool
 }
 
-// isGuarded reports whether a disabled gate guards the field, given that its configuration was adjusted. If the paths of
-// the gates do not apply in this version, any field is taken for guarded that the configuration sets to a value.
-func (c *configurationAt) isGuarded(leaf bool) bool {
-	return c.disabled || (!c.known && leaf)
+// isGuarded reports whether a disabled gate guards a field whose configuration was adjusted. If the paths of the gates
+// do not apply, every adjusted leaf counts as guarded.
+func (c *configurations) isGuarded(leaf bool) bool {
+	return c.disabled || (!c.pathsApply && leaf)
 }
 
-// namesExactly reports whether field management applied what the manager sent, but for disabled fields: then who named a
-// field owns it, and who did not does not.
-func (c *configurationAt) namesExactly() bool {
-	return c != nil && c.known
+// areExact reports whether field management applied the configuration in the request, except for disabled fields. Then
+// the applier owns exactly the fields in its configuration.
+func (c *configurations) areExact() bool {
+	return c != nil && c.pathsApply
 }
 
-func (a at) below(pe fairleadline.PathElement) at {
-	below := at{states: a.states.below(pe)}
-	if c := a.applier; c != nil {
+func (p position) below(pe fairleadline.PathElement) position {
+	below := position{states: p.states.below(pe)}
+	if c := p.applier; c != nil {
 		cursor := c.cursor.Item()
 		if pe.FieldName != nil {
 			cursor = c.cursor.Field(*pe.FieldName)
 		}
-		below.applier = &configurationAt{
-			sent: c.sent.below(pe), adjusted: c.adjusted.below(pe), known: c.known,
+		below.applier = &configurations{
+			sent: c.sent.below(pe), adjusted: c.adjusted.below(pe), pathsApply: c.pathsApply,
 			cursor: cursor, disabled: c.disabled || cursor.IsDisabled(),
 		}
 	}
 	return below
 }
 
-// isUntouched reports whether field management saw at this position what will be persisted, and what its manager sent.
-func (a at) isUntouched() bool {
-	return a.requested.equal(a.final) && !a.isAdjusted()
+// isUnchanged reports whether field management saw the final value at this position, and applied the value in the
+// request.
+func (p position) isUnchanged() bool {
+	return p.requested.equal(p.final) && !p.isAdjusted()
 }
 
-// isAdjusted reports whether field management applied something else for a disabled field than the manager sent.
-func (a at) isAdjusted() bool {
-	return a.applier != nil && !a.applier.sent.equal(a.applier.adjusted)
+// isAdjusted reports whether the configuration at this position was adjusted.
+func (p position) isAdjusted() bool {
+	return p.applier != nil && !p.applier.sent.equal(p.applier.adjusted)
 }
 
-// owns reports whether the entry owns the field at this position, given whether it did before and after field management,
-// and whether it is a leaf: one that has no fields below it in the entry.
-func (a at) owns(after, before, leaf bool) bool {
-	kept := before && (a.applier == nil || a.applier.sent.isSet())
+// owns reports whether the entry owns the field at this position. after and before report whether it did so after and
+// before field management. leaf reports whether the entry has no fields below this one.
+func (p position) owns(after, before, leaf bool) bool {
+	retained := before && (p.applier == nil || p.applier.sent.isSet())
 	switch {
-	case a.isAdjusted() && (a.applier.isGuarded(leaf) || !a.applier.sent.present):
-		return kept && a.final.present // the request did not change it, so nobody becomes its owner (rule G7.1)
-	case a.requested.equal(a.final):
+	case p.isAdjusted() && (p.applier.isGuarded(leaf) || !p.applier.sent.present):
+		return retained && p.final.present // the request did not change it, so nobody becomes its owner (rule G7.1)
+	case p.requested.equal(p.final):
 		return after
-	case !a.final.present, a.final.isZero() && !a.old.present:
+	case !p.final.present, p.final.isZero() && !p.old.present:
 		return false // rules G7.4, U8
-	case a.final.equal(a.old) && !a.applier.namesExactly():
-		return kept // rules G7.1, G7.2
+	case p.final.equal(p.old) && !p.applier.areExact():
+		return retained // rules G7.1, G7.2
 	}
 	return after
 }
 
-// fields returns the fields of the entry below a position.
-func (c correction) fields(here at) *fairleadline.Set {
+// fields returns the corrected fields of the entry below a position.
+func (c correction) fields(p position) *fairleadline.Set {
 	out := fairleadline.NewSet()
 	for pe := range c.elements().All() {
-		below := here.below(pe)
+		below := p.below(pe)
 		inside := correction{after: childOf(c.after, pe), before: childOf(c.before, pe)}
 		wasMember, isMember := c.before.Members.Has(pe), c.after.Members.Has(pe)
 		if (wasMember || isMember) && below.owns(isMember, wasMember, inside.after.Empty()) {
 			out.Members.Insert(pe)
 		}
-		if fields := inside.fieldsOf(below); !fields.Empty() {
+		if fields := inside.fieldsIfChanged(below); !fields.Empty() {
 			*out.Children.Descend(pe) = *fields
 		} else if !inside.after.Empty() && below.isEmptied() {
 			out.Members.Insert(pe)
@@ -127,20 +131,21 @@ func (c correction) fields(here at) *fairleadline.Set {
 	return out
 }
 
-func (c correction) fieldsOf(here at) *fairleadline.Set {
-	if c.after.Empty() && c.before.Empty() || here.isUntouched() {
+// fieldsIfChanged returns the corrected fields, or those after field management if there is nothing to correct.
+func (c correction) fieldsIfChanged(p position) *fairleadline.Set {
+	if c.after.Empty() && c.before.Empty() || p.isUnchanged() {
 		return c.after
 	}
-	return c.fields(here)
+	return c.fields(p)
 }
 
-// isEmptied reports whether the request wrote an object of which nothing remained but the object itself. Who wrote it
-// owns it, as if the client had written it empty (rule G3). An update writes an object only where there was none.
-func (a at) isEmptied() bool {
-	return a.final.isEmptyObject() && !a.requested.equal(a.final) && (a.applier != nil || !a.old.isObject())
+// isEmptied reports whether the request wrote an object that the gates or normalization emptied. The manager that wrote
+// it owns it, as if the request had an empty object (rule G3). An update writes an object only if none was persisted.
+func (p position) isEmptied() bool {
+	return p.final.isEmptyObject() && !p.requested.equal(p.final) && (p.applier != nil || !p.old.isObject())
 }
 
-// elements returns the path elements of both sets, each of them once. Sets are sorted, so that this takes linear time.
+// elements returns the path elements of both sets. Sets are sorted, so this takes linear time.
 func (c correction) elements() *fairleadline.PathElementSet {
 	return elementsOf(c.after).Union(elementsOf(c.before))
 }

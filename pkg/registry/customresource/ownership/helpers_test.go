@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/fairleadline"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,10 +19,10 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// entries are managedFields as tests write them, in order.
+// entries are managedFields in the notation of tests.
 type entries []string
 
-// parse reads entries such as `alice Update v1: {f:spec: {f:image: {}}}`. A subresource may follow the version.
+// parse parses entries such as `alice Update v1: {f:spec: {f:image: {}}}`. A subresource may follow the version.
 func (e entries) parse(t testing.TB) []metav1.ManagedFieldsEntry {
 	t.Helper()
 	if e == nil {
@@ -32,7 +33,7 @@ func (e entries) parse(t testing.TB) []metav1.ManagedFieldsEntry {
 		head, fields, ok := strings.Cut(text, ": ")
 		words := strings.Fields(head)
 		if !ok || len(words) < 3 {
-			t.Fatalf("no entry: %s", text)
+			t.Fatalf("not an entry: %s", text)
 		}
 		entry := metav1.ManagedFieldsEntry{
 			Manager: words[0], Operation: metav1.ManagedFieldsOperationType(words[1]), APIVersion: "example.com/" + words[2],
@@ -55,7 +56,7 @@ func asJSON(t testing.TB, value any) string {
 	return string(text)
 }
 
-// described returns entries as text that can be compared: who, and the fields in canonical form.
+// described returns entries as text, with their fields in canonical form, to compare them.
 func described(t testing.TB, from []metav1.ManagedFieldsEntry) []string {
 	t.Helper()
 	out := []string{}
@@ -90,7 +91,7 @@ func timed(entries []metav1.ManagedFieldsEntry, seconds ...int64) []metav1.Manag
 	return entries
 }
 
-// planOf returns the plan of one alpha gate at the paths.
+// planOf returns the plan of one alpha gate, which is disabled, with paths.
 func planOf(t testing.TB, schemaYAML string, paths ...string) *fieldgate.Plan {
 	t.Helper()
 	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: paths}
@@ -98,14 +99,41 @@ func planOf(t testing.TB, schemaYAML string, paths ...string) *fieldgate.Plan {
 	return fieldgate.Compile(gates, testyaml.Structural(t, schemaYAML))
 }
 
-func guardedBy(plan *fieldgate.Plan) *fieldgate.Cursor {
+func disabledFields(plan *fieldgate.Plan) *fieldgate.Cursor {
 	root, _ := plan.DisabledFields(scope.Everything)
 	return &root
 }
 
-// inAllVersions returns the same objects for every version that can be read.
+// inAllVersions returns the same objects for every version.
 func inAllVersions(objects *Objects) func(string, bool) (*Objects, error) {
 	return func(string, bool) (*Objects, error) { return objects, nil }
 }
 
 func sameFields(string, string) bool { return true }
+
+// parseObjects parses the states of an object. An empty text stands for nil.
+func parseObjects(t testing.TB, old, requested, final string) *Objects {
+	t.Helper()
+	return &Objects{Old: testyaml.Object(t, old), Requested: testyaml.Object(t, requested), Final: testyaml.Object(t, final)}
+}
+
+// mustCorrect returns the corrected entries of a write. All versions have the same fields, unless the write says
+// otherwise.
+func mustCorrect(t testing.TB, w Write) []metav1.ManagedFieldsEntry {
+	t.Helper()
+	if w.SameFields == nil {
+		w.SameFields = sameFields
+	}
+	got, err := Correct(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func assertEntries(t testing.TB, want entries, got []metav1.ManagedFieldsEntry) {
+	t.Helper()
+	if diff := cmp.Diff(described(t, want.parse(t)), described(t, got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -13,10 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// These tests bound the work by what is allocated, which is the same on every machine; no time is measured. What takes far
-// more than linear time without allocating would run into the timeout of go test.
+// These tests bound the work by the allocations, which are the same on every machine. They do not measure time. A
+// function that takes far more than linear time without allocating would exceed the timeout of go test.
 
-// cost is what a function allocates.
+// cost are the allocations of a function.
 type cost struct{ mallocs, bytes uint64 }
 
 func costOf(do func()) cost {
@@ -27,8 +27,8 @@ func costOf(do func()) cost {
 	return cost{after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}
 }
 
-// assertLinear claims that ten times the input costs at most ten times as much, with room for the steps in which maps
-// grow, and for what does not depend on the input.
+// assertLinear fails if ten times the input costs much more than ten times as much. The factor and the constants leave
+// room for the steps in which maps grow, and for costs that do not depend on the input.
 func assertLinear(t *testing.T, small, large cost) {
 	t.Helper()
 	t.Logf("n: %+v, 10n: %+v", small, large)
@@ -48,7 +48,7 @@ func entryOf(manager, fields string) metav1.ManagedFieldsEntry {
 	}
 }
 
-// times joins what n numbers make, as the fields of an object of managedFields.
+// times returns a JSON object with the fields that field returns for n numbers.
 func times(n int, field func(i int) string) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -57,7 +57,7 @@ func times(n int, field func(i int) string) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// listOf is a list map of n items, in which each has a size.
+// listOf returns an object with a list map of n items with a size.
 func listOf(n int, size int64) map[string]any {
 	list := make([]any, n)
 	for i := range list {
@@ -66,14 +66,14 @@ func listOf(n int, size int64) map[string]any {
 	return map[string]any{"items": list}
 }
 
-// keptList are the states of an object in which a gate kept the size of each of n items.
+// keptList returns the states of an object in which a gate kept the size of each of n items.
 func keptList(n int) *Objects {
 	return &Objects{Old: listOf(n, 1), Requested: listOf(n, 2), Final: listOf(n, 1)}
 }
 
 func itemFields(i int) string { return fmt.Sprintf(`"k:{\"name\":\"n%06d\"}":{".":{},"f:size":{}}`, i) }
 
-// largeWrites are the cases of TestR3CorrectTakesLinearTime, by what is large.
+// largeWrites are the cases of TestR3CorrectTakesLinearTime.
 var largeWrites = map[string]func(n int) Write{
 	"an entry with many items of a list map": func(n int) Write {
 		fields := `{"f:items":` + times(n, itemFields) + `}`
@@ -90,7 +90,7 @@ var largeWrites = map[string]func(n int) Write{
 		}
 		return w
 	},
-	"many sets of keys that are made up": func(n int) Write {
+	"many sets of keys that the schema does not have": func(n int) Write {
 		fields := times(n, func(i int) string { return fmt.Sprintf(`"k:{\"x%06d\":1}":{"f:size":{}}`, i) })
 		return Write{After: []metav1.ManagedFieldsEntry{entryOf("bob", `{"f:items":`+fields+`}`)}, Objects: inAllVersions(keptList(n))}
 	},
@@ -108,7 +108,7 @@ var largeWrites = map[string]func(n int) Write{
 			Objects: inAllVersions(&Objects{Old: set(0), Requested: set(1), Final: set(0)}),
 		}
 	},
-	"sets that interleave": func(n int) Write {
+	"entries whose fields interleave": func(n int) Write {
 		field := func(from int) func(int) string {
 			return func(i int) string { return fmt.Sprintf(`"f:%06d":{"f:a":{}}`, 2*i+from) }
 		}
@@ -126,21 +126,16 @@ func TestR3CorrectTakesLinearTime(t *testing.T) {
 			costs := map[int]cost{}
 			for _, n := range []int{1_000, 10_000} {
 				w := write(n)
-				w.SameFields = sameFields
-				costs[n] = costOf(func() {
-					if _, err := Correct(w); err != nil {
-						t.Fatal(err)
-					}
-				})
+				costs[n] = costOf(func() { mustCorrect(t, w) })
 			}
 			assertLinear(t, costs[1_000], costs[10_000])
 		})
 	}
 }
 
-// TestR1DeepObjects has a field deep inside of an object, beside many others: if it was compared at each level anew this
-// would take minutes.
-func TestR1DeepObjects(t *testing.T) {
+// TestR1DeepObjectsAreComparedOnce changes a field deep inside of an object, beside many others. If its value was
+// compared at each level again, the test would take minutes.
+func TestR1DeepObjectsAreComparedOnce(t *testing.T) {
 	const depth, width = 8_000, 50_000
 	object := func(changed int64) map[string]any {
 		leaves := map[string]any{"changed": changed}
@@ -154,33 +149,28 @@ func TestR1DeepObjects(t *testing.T) {
 	}
 	fields := strings.Repeat(`{".":{},"f:a":`, depth) + `{"f:changed":{}}` + strings.Repeat("}", depth)
 	old := object(1)
-	got, err := Correct(Write{
-		Before:     []metav1.ManagedFieldsEntry{entryOf("alice", fields)},
-		After:      []metav1.ManagedFieldsEntry{entryOf("bob", fields)},
-		SameFields: sameFields, Objects: inAllVersions(&Objects{Old: old, Requested: object(2), Final: old}),
+	got := mustCorrect(t, Write{
+		Before:  []metav1.ManagedFieldsEntry{entryOf("alice", fields)},
+		After:   []metav1.ManagedFieldsEntry{entryOf("bob", fields)},
+		Objects: inAllVersions(&Objects{Old: old, Requested: object(2), Final: old}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if len(got) != 1 || got[0].Manager != "alice" {
 		t.Errorf("G7: %d entries, want that of alice", len(got))
 	}
 }
 
-// TestR3VersionsAreConvertedOnce: a webhook is asked once for a version, however many entries have it.
+// TestR3VersionsAreConvertedOnce (rule R3): many entries of one version need one conversion.
 func TestR3VersionsAreConvertedOnce(t *testing.T) {
 	calls := map[string]int{}
-	w := Write{SameFields: sameFields, Objects: func(apiVersion string, _ bool) (*Objects, error) {
+	w := Write{Objects: func(apiVersion string, _ bool) (*Objects, error) {
 		calls[apiVersion]++
 		return keptList(1), nil
 	}}
 	for i := range 10 {
 		w.After = append(w.After, entryOf(strconv.Itoa(i), `{"f:items":{`+itemFields(0)+`}}`))
 	}
-	if _, err := Correct(w); err != nil {
-		t.Fatal(err)
-	}
+	mustCorrect(t, w)
 	if calls["example.com/v1"] != 1 {
-		t.Errorf("requested %d times", calls["example.com/v1"])
+		t.Errorf("%d conversions", calls["example.com/v1"])
 	}
 }

@@ -29,10 +29,10 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// These tests compare with upstream's field manager, told what would be persisted in the first place.
+// These tests compare corrected entries with those that upstream's field manager makes from the final object.
 
-// upstreamSchemaYAML has every kind of place that a path of managedFields can lead to or through. Objects of it hold
-// integers only, which no list map has as a key.
+// upstreamSchemaYAML has every kind of field that a path of managedFields can lead to or through. All values are
+// integers, except for the keys of list maps.
 const upstreamSchemaYAML = `
 type: object
 properties:
@@ -86,7 +86,7 @@ func upstreamManager(t testing.TB) *managedfields.FieldManager {
 	return managedfieldstest.NewFakeFieldManager(converter, upstreamKind)
 }
 
-// random makes objects and changes them.
+// random creates and changes objects.
 type random struct{ *rand.Rand }
 
 func (r random) often() bool  { return r.IntN(4) != 0 }
@@ -137,7 +137,7 @@ func (r random) items() any {
 	return out
 }
 
-// write returns an object that has some of its spec from the persisted one.
+// write returns an object with some fields of the persisted one.
 func (r random) write(persisted map[string]any) map[string]any {
 	fresh, _ := r.spec().(map[string]any)
 	old, _ := persisted["spec"].(map[string]any)
@@ -158,7 +158,7 @@ func (r random) paths() []string {
 	return paths[:1+r.IntN(6)]
 }
 
-// crontab returns an object with a spec, as the server holds it.
+// crontab returns a persisted object.
 func crontab(object map[string]any, managed []metav1.ManagedFieldsEntry) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
 	u.SetGroupVersionKind(upstreamKind)
@@ -168,14 +168,14 @@ func crontab(object map[string]any, managed []metav1.ManagedFieldsEntry) *unstru
 	return u
 }
 
-// entriesOf describes entries in an order that times have no part in.
+// entriesOf describes entries in an order that does not depend on times.
 func entriesOf(t testing.TB, from []metav1.ManagedFieldsEntry) []string {
 	out := described(t, from)
 	slices.Sort(out)
 	return out
 }
 
-// history makes a persisted object that several managers wrote.
+// history returns a persisted object that several managers wrote.
 func (r random) history(t testing.TB, m *managedfields.FieldManager) *unstructured.Unstructured {
 	empty := &unstructured.Unstructured{Object: map[string]any{}}
 	empty.SetGroupVersionKind(upstreamKind)
@@ -198,29 +198,29 @@ func (r random) history(t testing.TB, m *managedfields.FieldManager) *unstructur
 		}
 		live = withoutNulls(applied.(*unstructured.Unstructured))
 	}
-	return withoutGoneFields(t, live)
+	return withoutRemovedFields(t, live)
 }
 
-// withoutGoneFields removes from managedFields what the object does not have: upstream leaves owners of what its pruning
-// made null.
-func withoutGoneFields(t testing.TB, u *unstructured.Unstructured) *unstructured.Unstructured {
+// withoutRemovedFields removes from managedFields the fields that the object does not have: upstream keeps owners of
+// fields that its merge set to null.
+func withoutRemovedFields(t testing.TB, u *unstructured.Unstructured) *unstructured.Unstructured {
 	var kept []metav1.ManagedFieldsEntry
 	for _, entry := range u.GetManagedFields() {
 		fields, err := decode(entry)
 		if err != nil {
 			t.Fatal(err)
 		}
-		there := fairleadline.NewSet()
+		present := fairleadline.NewSet()
 		fields.Iterate(func(path fairleadline.Path) {
-			if isThere(u.Object, path) {
-				there.Insert(path.Copy())
+			if isPresent(u.Object, path) {
+				present.Insert(path.Copy())
 			}
 		})
-		raw, err := there.ToJSON()
+		raw, err := present.ToJSON()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if entry.FieldsV1 = metav1.NewFieldsV1(string(raw)); !there.Empty() {
+		if entry.FieldsV1 = metav1.NewFieldsV1(string(raw)); !present.Empty() {
 			kept = append(kept, entry)
 		}
 	}
@@ -228,7 +228,7 @@ func withoutGoneFields(t testing.TB, u *unstructured.Unstructured) *unstructured
 	return u
 }
 
-// withoutNulls removes what pruning leaves of objects and lists.
+// withoutNulls removes the nulls that upstream's merge leaves in place of removed objects and lists.
 func withoutNulls(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if stripNulls(u.Object["spec"]); u.Object["spec"] == nil {
 		delete(u.Object, "spec")
@@ -251,9 +251,9 @@ func stripNulls(value any) {
 	}
 }
 
-// TestG7UpdatesAreWhatUpstreamWouldHaveSaid has random updates: the entries are those that upstream makes where the client
-// asks for what the gates make of the object.
-func TestG7UpdatesAreWhatUpstreamWouldHaveSaid(t *testing.T) {
+// TestG7UpdatesHaveUpstreamsEntries has random updates: the corrected entries are those that upstream makes if the
+// request has the final object.
+func TestG7UpdatesHaveUpstreamsEntries(t *testing.T) {
 	m := upstreamManager(t)
 	changed := 0
 	for seed := range uint64(1000) {
@@ -267,29 +267,26 @@ func TestG7UpdatesAreWhatUpstreamWouldHaveSaid(t *testing.T) {
 		}
 		changed++
 		after := m.UpdateNoErrors(live.DeepCopy(), requested.DeepCopy(), "writer").(*unstructured.Unstructured)
-		got, err := Correct(Write{
-			Before: live.GetManagedFields(), After: after.GetManagedFields(), SameFields: sameFields,
+		got := mustCorrect(t, Write{
+			Before: live.GetManagedFields(), After: after.GetManagedFields(),
 			Objects: inAllVersions(&Objects{Old: live.Object, Requested: requested.Object, Final: final.Object}),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		want := m.UpdateNoErrors(live.DeepCopy(), final.DeepCopy(), "writer").(*unstructured.Unstructured)
 		if diff := cmp.Diff(entriesOf(t, want.GetManagedFields()), entriesOf(t, got)); diff != "" {
-			t.Fatalf("seed %d: G7: (-upstream +got):\n%s\ndisabled: %q\nbefore: %s\nold: %s\nasked: %s\nfinal: %s", seed, diff, paths,
+			t.Fatalf("seed %d: G7: (-upstream +got):\n%s\ndisabled: %q\nbefore: %s\nold: %s\nrequested: %s\nfinal: %s", seed, diff, paths,
 				strings.Join(entriesOf(t, live.GetManagedFields()), "\n"), asJSON(t, live.Object["spec"]), asJSON(t, requested.Object["spec"]), asJSON(t, final.Object["spec"]))
 		}
 	}
 	if changed < 300 {
-		t.Errorf("%d updates that the gates changed prove too little", changed)
+		t.Errorf("only %d updates were changed by the gates", changed)
 	}
 }
 
-// TestG7AppliesNameWhatIsThere has random applies: no entry names a field that the object does not have, a disabled field
-// has the owners that it had, and all else those that upstream gives it.
-func TestG7AppliesNameWhatIsThere(t *testing.T) {
+// TestG7AppliesKeepOwnersOfDisabledFields has random applies: no entry has a field that the object does not have, and a
+// disabled field keeps its owners, except for the applier (see applierProblems).
+func TestG7AppliesKeepOwnersOfDisabledFields(t *testing.T) {
 	m := upstreamManager(t)
-	gated := 0
+	corrected := 0
 	for seed := range uint64(1500) {
 		r := random{rand.New(rand.NewPCG(seed, 2))}
 		live, paths := r.history(t, m), r.paths()
@@ -304,45 +301,42 @@ func TestG7AppliesNameWhatIsThere(t *testing.T) {
 		requested := merged.(*unstructured.Unstructured)
 		final := requested.DeepCopy()
 		plan.Evaluate(fieldgate.Write{Object: final.Object, Old: live.Object, Applied: sent.Object, Schema: structural})
-		got, err := Correct(Write{
-			Before: live.GetManagedFields(), After: requested.GetManagedFields(), SameFields: sameFields,
+		got := mustCorrect(t, Write{
+			Before: live.GetManagedFields(), After: requested.GetManagedFields(),
 			Objects: inAllVersions(&Objects{Old: live.Object, Requested: requested.Object, Final: final.Object}),
-			Applier: &Applier{Manager: "a", Configuration: sent.Object, Adjusted: adjusted, DisabledFields: guardedBy(plan)},
+			Applier: &Applier{Manager: "a", Configuration: sent.Object, Adjusted: adjusted, DisabledFields: disabledFields(plan)},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		gated += count(!cmp.Equal(entriesOf(t, requested.GetManagedFields()), entriesOf(t, got)))
-		problems := applyProblems(t, guardedBy(plan), live, requested, got, final.Object)
-		problems = append(problems, applierProblems(t, guardedBy(plan), live, sent, got)...)
+		corrected += count(!cmp.Equal(entriesOf(t, requested.GetManagedFields()), entriesOf(t, got)))
+		problems := applyProblems(t, disabledFields(plan), live, requested, got, final.Object)
+		problems = append(problems, applierProblems(t, disabledFields(plan), live, sent, got)...)
 		if len(problems) > 0 {
 			t.Fatalf("seed %d: %s\ndisabled: %q\nbefore: %s\nold: %s\nsent: %s\nafter: %s\nfinal: %s\ngot: %s", seed, strings.Join(problems, "\n"), paths,
 				strings.Join(entriesOf(t, live.GetManagedFields()), "\n"), asJSON(t, live.Object["spec"]), asJSON(t, sent.Object["spec"]),
 				strings.Join(entriesOf(t, requested.GetManagedFields()), "\n"), asJSON(t, final.Object["spec"]), strings.Join(entriesOf(t, got), "\n"))
 		}
 	}
-	if gated < 100 {
-		t.Errorf("%d applies of which the entries were corrected prove too little", gated)
+	if corrected < 100 {
+		t.Errorf("only %d applies had entries to correct", corrected)
 	}
 }
 
-func count(what bool) int {
-	if what {
+func count(b bool) int {
+	if b {
 		return 1
 	}
 	return 0
 }
 
-// applyProblems tells what is wrong with the entries after an apply by manager a. Owners of what pruning removed are
-// upstream's doing.
+// applyProblems returns the problems of the entries after an apply by manager a. Owners of fields that upstream's merge
+// removed are upstream's.
 func applyProblems(t testing.TB, root *fieldgate.Cursor, live, requested *unstructured.Unstructured, after []metav1.ManagedFieldsEntry, object map[string]any) []string {
 	var problems []string
 	had, has := ownersOf(t, live.GetManagedFields()), ownersOf(t, after)
 	for path, owners := range has {
 		for name := range owners.names {
 			switch {
-			case !isThere(object, owners.path) && isThere(requested.Object, owners.path):
-				problems = append(problems, fmt.Sprintf("G7.4: %s owns %s, which is not there", name, path))
+			case !isPresent(object, owners.path) && isPresent(requested.Object, owners.path):
+				problems = append(problems, fmt.Sprintf("G7.4: %s owns %s, which the object does not have", name, path))
 			case name != "a Apply" && isDisabled(*root, owners.path) && !had[path].names[name]:
 				problems = append(problems, fmt.Sprintf("G7.1: %s became owner of %s", name, path))
 			}
@@ -350,39 +344,41 @@ func applyProblems(t testing.TB, root *fieldgate.Cursor, live, requested *unstru
 	}
 	for path, owners := range had {
 		for name := range owners.names {
-			if name != "a Apply" && isDisabled(*root, owners.path) && isThere(object, owners.path) && !has[path].names[name] {
-				problems = append(problems, fmt.Sprintf("G7.2: %s owns %s no more", name, path))
+			if name != "a Apply" && isDisabled(*root, owners.path) && isPresent(object, owners.path) && !has[path].names[name] {
+				problems = append(problems, fmt.Sprintf("G7.2: %s does not own %s any more", name, path))
 			}
 		}
 	}
 	return problems
 }
 
-// applierProblems tells what is wrong with what manager a owns of disabled fields after it sent a configuration.
+// applierProblems returns the problems of the entry of manager a after it applied a configuration: it owns a disabled
+// field if it owned it before and applies it, and may own one whose persisted value it applies.
 func applierProblems(t testing.TB, root *fieldgate.Cursor, live, sent *unstructured.Unstructured, after []metav1.ManagedFieldsEntry) []string {
 	const applier = "a Apply"
 	var problems []string
 	had, has := ownersOf(t, live.GetManagedFields()), ownersOf(t, after)
 	for path, owners := range has {
 		old, _ := valueAt(live.Object, owners.path)
-		named, _ := valueAt(sent.Object, owners.path)
-		if isDisabled(*root, owners.path) && owners.names[applier] && !had[path].names[applier] && !isSame(path, named, old) {
-			problems = append(problems, fmt.Sprintf("G7.1: the applier became owner of %s: %v is persisted, %v is named", path, old, named))
+		applied, _ := valueAt(sent.Object, owners.path)
+		if isDisabled(*root, owners.path) && owners.names[applier] && !had[path].names[applier] && !isSame(path, applied, old) {
+			problems = append(problems, fmt.Sprintf("G7.1: the applier became owner of %s: %v is persisted, %v is applied", path, old, applied))
 		}
 	}
 	for path, owners := range had {
 		old, _ := valueAt(live.Object, owners.path)
 		if isContainer(old) || !owners.names[applier] || !isDisabled(*root, owners.path) {
-			continue // an object is owned by what is in it, or by itself if that is nothing
+			continue // an applier owns the fields of an object, and the object itself only if it is empty
 		}
-		if _, isNamed := valueAt(sent.Object, owners.path); isNamed != has[path].names[applier] {
-			problems = append(problems, fmt.Sprintf("G7.2: the applier names %s: %v, and owns it: %v", path, isNamed, has[path].names[applier]))
+		if _, isApplied := valueAt(sent.Object, owners.path); isApplied != has[path].names[applier] {
+			problems = append(problems, fmt.Sprintf("G7.2: the applier applies %s: %v, and owns it: %v", path, isApplied, has[path].names[applier]))
 		}
 	}
 	return problems
 }
 
-// isSame compares what an entry may own: of an object or a list that is not atomic it owns that it is there.
+// isSame compares the values of a field that an entry owns. Owning an object or a list that is not atomic says nothing
+// about its content.
 func isSame(path string, a, b any) bool {
 	isAtomic := path == ".spec.args" || path == ".spec.whole"
 	return isContainer(a) && isContainer(b) && !isAtomic || jsonvalue.Equal(a, b)
@@ -434,8 +430,8 @@ func isDisabled(cursor fieldgate.Cursor, path fairleadline.Path) bool {
 	return cursor.IsDisabled()
 }
 
-// isThere reports whether a path of managedFields leads to something in an object.
-func isThere(object map[string]any, path fairleadline.Path) bool {
+// isPresent reports whether an object has a value at a path of managedFields.
+func isPresent(object map[string]any, path fairleadline.Path) bool {
 	_, found := valueAt(object, path)
 	return found
 }
@@ -478,8 +474,7 @@ func hasKeys(item any, keys fairleadline.FieldList) bool {
 	return ok
 }
 
-// TestG7BeforeIsUpstreams compares the entries that an update starts from with what upstream makes of an update that
-// changes nothing.
+// TestG7BeforeIsUpstreams compares Before with the entries that upstream makes for an update that changes nothing.
 func TestG7BeforeIsUpstreams(t *testing.T) {
 	m := upstreamManager(t)
 	persisted := entries{`alice Update v1: {f:spec: {f:image: {}}}`}.parse(t)
@@ -487,14 +482,14 @@ func TestG7BeforeIsUpstreams(t *testing.T) {
 	untyped := entries{`bob Update v1: {f:spec: {f:image: {}}}`}.parse(t)
 	untyped[0].FieldsType = ""
 	for name, sent := range map[string][]metav1.ManagedFieldsEntry{
-		"G7: none":                  nil,
-		"G7: others":                entries{`bob Apply v1: {f:spec: {f:image: {}}}`}.parse(t),
-		"G7: empty":                 {},
-		"G7: an empty entry":        {{}},
-		"G7: empty entries":         {{}, {}},
-		"G7: a key that is no JSON": broken,
-		"G7: no fieldsType":         untyped,
-		"G7: one of two is broken":  append(entries{`bob Apply v1: {f:spec: {f:image: {}}}`}.parse(t), broken...),
+		"G7: no entries":                   nil,
+		"G7: other entries":                entries{`bob Apply v1: {f:spec: {f:image: {}}}`}.parse(t),
+		"G7: an empty list":                {},
+		"G7: an empty entry":               {{}},
+		"G7: two empty entries":            {{}, {}},
+		"G7: a key that is no JSON":        broken,
+		"G7: no fieldsType":                untyped,
+		"G7: one of two cannot be decoded": append(entries{`bob Apply v1: {f:spec: {f:image: {}}}`}.parse(t), broken...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := testyaml.Object(t, `spec: {image: 1}`)

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// value is a JSON value, or the absence of one.
+// value is a JSON value. The zero value stands for an absent field.
 type value struct {
 	json    any
 	present bool
@@ -37,7 +37,7 @@ func (v value) equal(other value) bool {
 	return v.node.fingerprint == other.node.fingerprint
 }
 
-// isSet reports whether there is a value, and it is not null.
+// isSet reports whether the value is present and not null.
 func (v value) isSet() bool { return v.json != nil }
 
 func (v value) isObject() bool {
@@ -50,8 +50,8 @@ func (v value) isEmptyObject() bool {
 	return ok && len(object) == 0
 }
 
-// isZero reports whether the value is what a Go type without absence has for a field that is not set. Conversion webhooks
-// write it in the place of a field that a gate dropped.
+// isZero reports whether the value is the zero value of a Go type. A conversion webhook may set a field that a gate
+// dropped to its zero value.
 func (v value) isZero() bool {
 	switch v := v.json.(type) {
 	case string:
@@ -66,8 +66,7 @@ func (v value) isZero() bool {
 	return false
 }
 
-// below returns the value that an element leads to. Positions in a list, which field management never writes, lead to
-// none.
+// below returns the value at a path element. There is none at an index of a list, which field management never uses.
 func (v value) below(pe fairleadline.PathElement) value {
 	if pe.FieldName != nil {
 		object, _ := v.json.(map[string]any)
@@ -88,22 +87,22 @@ func (v value) below(pe fairleadline.PathElement) value {
 	return value{json: list[at], present: true, node: v.node.items[at]}
 }
 
-// node is what is computed once of an object or a list, so that any number of entries that look at it, at any depth, take
-// linear time.
+// node holds what is computed once for an object or a list, so that all entries together take linear time, at any
+// depth.
 type node struct {
-	// fingerprint stands for the whole value: objects that contain each other would else be compared over and over.
+	// fingerprint is that of the whole value. Comparing values instead would compare deep parts once for each level above.
 	fingerprint jsonvalue.Fingerprint
-	fields      map[string]*node // the objects and lists in an object
-	items       []*node          // the items of a list, nil for those that are neither
-	byKeys      map[string]keyIndex
-	byValue     map[string]int
+	fields      map[string]*node    // the objects and lists in an object
+	items       []*node             // the items of a list; nil for an item that is neither an object nor a list
+	byKeys      map[string]keyIndex // of a list, by the encoded names of the keys
+	byValue     map[string]int      // the indexes of the items of a list, by the encoded item
 }
 
-// keyIndex has the positions of the items of a list map by those of their keys that they have.
+// keyIndex finds the items of a list map by the values of their keys.
 type keyIndex struct {
-	positions map[string]int
-	// gaps are the keys that items lack, each combination of them once.
-	gaps [][]string
+	indexes map[string]int // by the encoded keys that the item has
+	// missing are the combinations of keys that items lack, each of them once.
+	missing [][]string
 }
 
 // newNode returns the node of a value, or nil if it is neither an object nor a list.
@@ -138,7 +137,7 @@ func (n *node) addField(name string, value any) {
 	n.fields[name] = field
 }
 
-// fingerprintOf returns the fingerprint of a value that has the node.
+// fingerprintOf returns the fingerprint of a value. n is the node of the value, or nil if it has none.
 func (n *node) fingerprintOf(value any) jsonvalue.Fingerprint {
 	if n == nil {
 		return jsonvalue.FingerprintOf(value)
@@ -146,8 +145,9 @@ func (n *node) fingerprintOf(value any) jsonvalue.Fingerprint {
 	return n.fingerprint
 }
 
-// find returns the position of the item that an element leads to: in a list map by its keys, in a set by its value.
-func (n *node) find(list []any, pe fairleadline.PathElement) (position int, found bool) {
+// find returns the index of the item at a path element, which has the keys of an item of a list map, or the value of an
+// item of a set.
+func (n *node) find(list []any, pe fairleadline.PathElement) (index int, found bool) {
 	switch {
 	case pe.Key != nil:
 		return n.findByKeys(list, pe)
@@ -157,11 +157,11 @@ func (n *node) find(list []any, pe fairleadline.PathElement) (position int, foun
 	return 0, false
 }
 
-// maxIndexes is by how many sets of keys the items of one list are looked up. The schema has one in each version; more
-// are made up, and would cost an index over the list each.
-const maxIndexes = 8
+// maxKeyIndexes is the maximum number of keyIndexes of a list. A schema has one set of keys for a list in each version.
+// Entries with more sets come from clients that make them up, and each set would cost an index over the list.
+const maxKeyIndexes = 8
 
-func (n *node) findByKeys(list []any, pe fairleadline.PathElement) (position int, found bool) {
+func (n *node) findByKeys(list []any, pe fairleadline.PathElement) (index int, found bool) {
 	names := make([]string, 0, len(*pe.Key))
 	keys := map[string]any{}
 	for _, field := range *pe.Key {
@@ -170,7 +170,7 @@ func (n *node) findByKeys(list []any, pe fairleadline.PathElement) (position int
 	}
 	id := encode(names)
 	if _, indexed := n.byKeys[id]; !indexed {
-		if len(n.byKeys) == maxIndexes {
+		if len(n.byKeys) == maxKeyIndexes {
 			return 0, false
 		}
 		if n.byKeys == nil {
@@ -181,63 +181,64 @@ func (n *node) findByKeys(list []any, pe fairleadline.PathElement) (position int
 	return n.byKeys[id].find(keys)
 }
 
-// find returns the position of the item with the keys. An item may lack a key that has a default, by which field
-// management knows it all the same: applied configurations are not defaulted, nor are dropped fields.
-func (i keyIndex) find(keys map[string]any) (position int, found bool) {
-	if position, found = i.positions[encode(keys)]; found {
-		return position, true
+// find returns the index of the item with the keys. An item may lack a key that has a default, since applied
+// configurations and dropped fields are not defaulted. Field management identifies the item by the default all the
+// same.
+func (i keyIndex) find(keys map[string]any) (index int, found bool) {
+	if index, found = i.indexes[encode(keys)]; found {
+		return index, true
 	}
-	for _, gap := range i.gaps {
+	for _, missing := range i.missing {
 		present := maps.Clone(keys)
-		for _, name := range gap {
+		for _, name := range missing {
 			delete(present, name)
 		}
-		if position, found = i.positions[encode(present)]; found {
-			return position, true
+		if index, found = i.indexes[encode(present)]; found {
+			return index, true
 		}
 	}
 	return 0, false
 }
 
 func indexByKeys(list []any, names []string) keyIndex {
-	index := keyIndex{positions: make(map[string]int, len(list))}
+	index := keyIndex{indexes: make(map[string]int, len(list))}
 	seen := map[string]bool{}
-	for at := len(list) - 1; at >= 0; at-- { // of several items with the same keys the first counts
+	for at := len(list) - 1; at >= 0; at-- { // backwards: of several items with the same keys the first counts
 		item, _ := list[at].(map[string]any)
 		keys := map[string]any{}
-		var gap []string
+		var missing []string
 		for _, name := range names {
 			if key, present := item[name]; present {
 				keys[name] = key
 			} else {
-				gap = append(gap, name)
+				missing = append(missing, name)
 			}
 		}
-		index.positions[encode(keys)] = at
-		if id := encode(gap); gap != nil && !seen[id] {
+		index.indexes[encode(keys)] = at
+		if id := encode(missing); missing != nil && !seen[id] {
 			seen[id] = true
-			index.gaps = append(index.gaps, gap)
+			index.missing = append(index.missing, missing)
 		}
 	}
 	return index
 }
 
-func (n *node) findByValue(list []any, pe fairleadline.PathElement) (position int, found bool) {
+func (n *node) findByValue(list []any, pe fairleadline.PathElement) (index int, found bool) {
 	if n.byValue == nil {
 		n.byValue = make(map[string]int, len(list))
 		for at := len(list) - 1; at >= 0; at-- {
 			n.byValue[encode(list[at])] = at
 		}
 	}
-	position, found = n.byValue[encode((*pe.Value).Unstructured())]
-	return position, found
+	index, found = n.byValue[encode((*pe.Value).Unstructured())]
+	return index, found
 }
 
-// encode returns the JSON of a value, which is the same for equal values.
+// encode returns the JSON of a value. Equal values have the same JSON.
 func encode(value any) string {
 	out, err := json.Marshal(value)
 	if err != nil {
-		return "" // no decoder makes such a value
+		return "" // not a JSON value
 	}
 	return string(out)
 }
