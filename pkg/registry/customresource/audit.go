@@ -14,13 +14,13 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// auditPrefix is that of the annotations of feature gates; the action follows (rule V2).
+// auditPrefix is the prefix of the annotations of feature gates. The action follows it (rule V2).
 const auditPrefix = "featuregates.apiextensions.k8s.io/"
 
-// clearedAnnotation lists the fields that normalization cleared (rule V2).
+// clearedAnnotation is the annotation that lists the members that normalization cleared (rule V2).
 const clearedAnnotation = "unions.apiextensions.k8s.io/cleared"
 
-// annotateCleared tells the request's audit event which members of unions were cleared.
+// annotateCleared adds the members that normalization cleared to the audit event of the request.
 func annotateCleared(ctx context.Context, cleared []union.Cleared) {
 	if len(cleared) == 0 {
 		return
@@ -34,9 +34,8 @@ func annotateCleared(ctx context.Context, cleared []union.Cleared) {
 	audit.AddAuditAnnotation(ctx, clearedAnnotation, paths.String())
 }
 
-// annotate tells the request's audit event what became of guarded fields, as a list of "path (gate)" per action: the
-// warnings of a client that nobody watches are lost.
-func annotate(ctx context.Context, outcomes []fieldgate.Outcome) {
+// annotateOutcomes adds what the gates did to the audit event of the request: a list of "path (gate)" for each action.
+func annotateOutcomes(ctx context.Context, outcomes []fieldgate.Outcome) {
 	fields := map[fieldgate.Action]*annotation{}
 	for i := range outcomes {
 		o := &outcomes[i]
@@ -50,29 +49,30 @@ func annotate(ctx context.Context, outcomes []fieldgate.Outcome) {
 	}
 }
 
-// maxAnnotation is how many bytes an annotation has at most (rule V2), andMore what is kept free to count what does not
-// fit. A path may have keys of any length in it, and a request many paths.
 const (
+	// maxAnnotation is the maximum length of an annotation in bytes (rule V2). A request may have many paths, and a path
+	// may contain keys of any length.
 	maxAnnotation = 16 << 10
-	andMore       = len(",and  more") + len("9223372036854775807")
+	// maxOmittedNote is the maximum length of ",and N more" at the end of an annotation.
+	maxOmittedNote = len(",and  more") + len("9223372036854775807")
 )
 
-// annotation is a list with commas between its entries. The zero annotation is empty.
+// annotation is a comma-separated list of at most maxAnnotation bytes. The zero annotation is empty.
 type annotation struct {
 	text strings.Builder
-	// left is how many entries did not fit.
-	left int
+	// omitted is the number of entries that did not fit.
+	omitted int
 }
 
-// add adds an entry. Once one did not fit all others are counted only, and not made.
+// add adds an entry. After the first entry that does not fit, it only counts, and does not call entry.
 func (a *annotation) add(entry func() string) {
-	if a.left > 0 {
-		a.left++
+	if a.omitted > 0 {
+		a.omitted++
 		return
 	}
 	text := entry()
-	if a.text.Len()+len(",")+len(text) > maxAnnotation-andMore {
-		a.left++
+	if a.text.Len()+len(",")+len(text) > maxAnnotation-maxOmittedNote {
+		a.omitted++
 		return
 	}
 	if a.text.Len() > 0 {
@@ -81,14 +81,14 @@ func (a *annotation) add(entry func() string) {
 	a.text.WriteString(text)
 }
 
-// String returns the value of the annotation, which is at most 16 KiB long (rule V2).
+// String returns the value of the annotation.
 func (a *annotation) String() string {
-	if a.left == 0 {
+	if a.omitted == 0 {
 		return a.text.String()
 	}
-	rest := "and " + strconv.Itoa(a.left) + " more"
+	note := "and " + strconv.Itoa(a.omitted) + " more"
 	if a.text.Len() == 0 {
-		return rest
+		return note
 	}
-	return a.text.String() + "," + rest
+	return a.text.String() + "," + note
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// audited returns the annotations that a request made.
-func audited(t *testing.T, annotate func(context.Context)) map[string]string {
+// annotationsOf returns the audit annotations that a function adds.
+func annotationsOf(t *testing.T, annotate func(context.Context)) map[string]string {
 	t.Helper()
 	ctx := audit.WithAuditContext(t.Context())
 	if err := audit.AuditContextFrom(ctx).Init(audit.RequestAuditConfig{Level: auditinternal.LevelMetadata}, nil); err != nil {
@@ -37,13 +37,13 @@ func TestV2EveryActionHasItsAnnotation(t *testing.T) {
 		outcomes []fieldgate.Outcome
 		want     map[string]string
 	}{
-		{"nothing happened", nil, nil},
+		{"without outcomes there is no annotation", nil, nil},
 		{
-			"one path", []fieldgate.Outcome{outcome(".spec.a", "G", "dropped")},
+			"a path is listed with its gate", []fieldgate.Outcome{outcome(".spec.a", "G", "dropped")},
 			map[string]string{auditPrefix + "dropped": ".spec.a (G)"},
 		},
 		{
-			"all actions, in the order of the paths", []fieldgate.Outcome{
+			"each action has an annotation, in the order of the outcomes", []fieldgate.Outcome{
 				outcome(".spec.b", "c/G", "removed"), outcome(".spec.a", "c/G", "kept"), outcome(".spec.d", "H", "deprecated"),
 				outcome(".spec.c", "c/H", "removed"), outcome(".spec['x,y']", "H", "dropped"),
 			},
@@ -54,7 +54,7 @@ func TestV2EveryActionHasItsAnnotation(t *testing.T) {
 		},
 	} {
 		t.Run("V2: "+tc.name, func(t *testing.T) {
-			got := audited(t, func(ctx context.Context) { annotate(ctx, tc.outcomes) })
+			got := annotationsOf(t, func(ctx context.Context) { annotateOutcomes(ctx, tc.outcomes) })
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -62,7 +62,7 @@ func TestV2EveryActionHasItsAnnotation(t *testing.T) {
 	}
 }
 
-// TestV2AnnotationsOfGatesAreBounded has as many outcomes, with as long paths, as a CRD can have (rule C4).
+// TestV2AnnotationsOfGatesAreBounded has the maximum of outcomes, with the longest paths that a CRD can have (rule C4).
 func TestV2AnnotationsOfGatesAreBounded(t *testing.T) {
 	const gates, paths, pathBytes = 128, 128, 512
 	var outcomes []fieldgate.Outcome
@@ -74,7 +74,7 @@ func TestV2AnnotationsOfGatesAreBounded(t *testing.T) {
 			Action:        []fieldgate.Action{"dropped", "kept", "removed", "deprecated"}[i%4],
 		})
 	}
-	got := audited(t, func(ctx context.Context) { annotate(ctx, outcomes) })
+	got := annotationsOf(t, func(ctx context.Context) { annotateOutcomes(ctx, outcomes) })
 	if len(got) != 4 {
 		t.Fatalf("%d annotations", len(got))
 	}
@@ -89,7 +89,7 @@ func TestV2AnnotationsOfGatesAreBounded(t *testing.T) {
 	}
 }
 
-// TestV2AnnotationsOfUnionsAreBounded: what counts the rest is part of the 16 KiB.
+// TestV2AnnotationsOfUnionsAreBounded (rule V2): the number of omitted entries is part of the 16 KiB.
 func TestV2AnnotationsOfUnionsAreBounded(t *testing.T) {
 	for keyBytes := range 64 {
 		var cleared []union.Cleared
@@ -97,30 +97,30 @@ func TestV2AnnotationsOfUnionsAreBounded(t *testing.T) {
 			key := fmt.Sprintf("%04d%s", i, strings.Repeat("k", keyBytes))
 			cleared = append(cleared, union.Cleared{Members: []string{"git"}, Path: []union.Step{{Name: "map"}, {Name: key}}})
 		}
-		got := audited(t, func(ctx context.Context) { annotateCleared(ctx, cleared) })[clearedAnnotation]
+		got := annotationsOf(t, func(ctx context.Context) { annotateCleared(ctx, cleared) })[clearedAnnotation]
 		if len(got) > maxAnnotation || len(got) < maxAnnotation-200 {
 			t.Errorf("keys of %d bytes: %d bytes", keyBytes, len(got))
 		}
 		if _, rest, _ := strings.Cut(got, ",and "); !strings.HasSuffix(rest, " more") {
-			t.Errorf("keys of %d bytes: the rest is not counted: %q", keyBytes, got[len(got)-40:])
+			t.Errorf("keys of %d bytes: omitted entries are not counted: %q", keyBytes, got[len(got)-40:])
 		}
 	}
 }
 
-func TestV2AnnotationLeavesOutWhatDoesNotFit(t *testing.T) {
+func TestV2AnnotationsOmitEntriesThatDoNotFit(t *testing.T) {
 	long := strings.Repeat("x", maxAnnotation)
-	longest := long[:maxAnnotation-andMore-1]
+	longest := long[:maxAnnotation-maxOmittedNote-1]
 	for _, tc := range []struct {
 		name    string
 		entries []string
 		want    string
 	}{
-		{"no entry", nil, ""},
-		{"the longest entry that fits", []string{longest}, longest},
-		{"one byte more", []string{longest + "x"}, "and 1 more"},
-		{"nothing beside the longest", []string{longest, "a", "b"}, longest + ",and 2 more"},
-		{"none after the first that does not fit", []string{"a", long, "b"}, "a,and 2 more"},
-		{"none at all", []string{long, "a"}, "and 2 more"},
+		{"no entries", nil, ""},
+		{"the longest entry that fits is listed", []string{longest}, longest},
+		{"an entry of one byte more is omitted", []string{longest + "x"}, "and 1 more"},
+		{"nothing fits after the longest entry", []string{longest, "a", "b"}, longest + ",and 2 more"},
+		{"all entries after the first that does not fit are omitted", []string{"a", long, "b"}, "a,and 2 more"},
+		{"all entries are omitted if the first does not fit", []string{long, "a"}, "and 2 more"},
 	} {
 		t.Run("V2: "+tc.name, func(t *testing.T) {
 			var list annotation

@@ -14,9 +14,10 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/ownership"
 )
 
-// evaluateConverted evaluates an object of another version than the stored one: it is converted, evaluated, and
-// converted back if that changed it (rule G1). What a client applied is of no use for that: its fields may have other
-// places in the storage version. It returns the objects in the storage version if that changed anything, else nil.
+// evaluateConverted evaluates the feature gates on an object that is not in the storage version: it converts the object
+// to that version, evaluates it, and converts it back if the evaluation changed it (rule G1). An applied configuration
+// is not taken into account, since its fields may have other paths in the storage version. It returns the states of
+// the object in the storage version, or nil if nothing changed.
 func (r *Request) evaluateConverted(u, old *unstructured.Unstructured) (*ownership.Objects, error) {
 	plan := r.endpoint.plan
 	converted, err := plan.convert(u, plan.storage)
@@ -41,12 +42,12 @@ func (r *Request) evaluateConverted(u, old *unstructured.Unstructured) (*ownersh
 		return nil, err
 	}
 	requested := u.Object
-	// The metadata is the webhook's too: one that loses nothing keeps in annotations what a version has no field for.
+	// Metadata is taken from the webhook, too: it may keep values in annotations for which a version has no field.
 	u.Object = back.Object
 	return stored, r.ignoreDroppedDefaults(requested, u, write.Old)
 }
 
-// convertObjects returns objects of the storage version in another one.
+// convertObjects converts the states of an object from the storage version to another version.
 func (p *Plan) convertObjects(stored *ownership.Objects, apiVersion string) (*ownership.Objects, error) {
 	to, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
@@ -69,7 +70,7 @@ func (p *Plan) convertObjects(stored *ownership.Objects, apiVersion string) (*ow
 	return &out, nil
 }
 
-// convert returns a converted copy.
+// convert returns a copy of an object in another version.
 func (p *Plan) convert(u *unstructured.Unstructured, to schema.GroupVersion) (*unstructured.Unstructured, error) {
 	out, err := p.convertor.ConvertToVersion(u, to)
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/apiserver/pkg/warning"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/features"
 )
 
-// TestG8ADefaultOfTheRequestsVersionDrawsNoWarning has count, which is the disabled replicas, defaulted in v1beta1.
+// TestG8ADefaultOfTheRequestsVersionDrawsNoWarning has a default of count in v1beta1, which is the disabled replicas in
+// the storage version.
 func TestG8ADefaultOfTheRequestsVersionDrawsNoWarning(t *testing.T) {
 	const dropped = `.spec.replicas: dropped: feature gate "Replicas" is disabled`
-	const own = `
+	const ofField = `
 type: object
 properties: {spec: {type: object, properties: {image: {type: string}, count: {type: integer, default: 1}}}}
 `
-	const parents = `
+	const ofParent = `
 type: object
 properties: {spec: {type: object, default: {image: i, count: 7}, properties: {image: {type: string}, count: {type: integer}}}}
 `
@@ -35,13 +35,13 @@ properties: {spec: {type: object, default: {image: i, count: 7}, properties: {im
 		want        []string
 		conversions int
 	}{
-		{"a default", own, map[string]any{"image": "i", "count": int64(1)}, nil, nil, 3},
-		{"another value", own, map[string]any{"image": "i", "count": int64(5)}, nil, []string{dropped}, 2},
-		{"part of the default of an enclosing object", parents, map[string]any{"image": "i", "count": int64(7)}, nil, nil, 3},
-		{"an enclosing object that the client wrote", parents, map[string]any{"image": "j", "count": int64(7)}, nil, []string{dropped}, 2},
-		{"a version without defaults", "type: object", map[string]any{"count": int64(1)}, nil, []string{dropped}, 2},
-		{"a default in an update", own, map[string]any{"image": "i", "count": int64(1)}, map[string]any{"image": "i"}, nil, 4},
-		{"kept is kept", own, map[string]any{"image": "i", "count": int64(1)}, map[string]any{"count": int64(3)},
+		{"a default draws no warning", ofField, map[string]any{"image": "i", "count": int64(1)}, nil, nil, 3},
+		{"another value draws a warning", ofField, map[string]any{"image": "i", "count": int64(5)}, nil, []string{dropped}, 2},
+		{"a part of the default of an enclosing object draws no warning", ofParent, map[string]any{"image": "i", "count": int64(7)}, nil, nil, 3},
+		{"a field of an enclosing object that is not the default draws a warning", ofParent, map[string]any{"image": "j", "count": int64(7)}, nil, []string{dropped}, 2},
+		{"a value in a version without defaults draws a warning", "type: object", map[string]any{"count": int64(1)}, nil, []string{dropped}, 2},
+		{"a default in an update draws no warning", ofField, map[string]any{"image": "i", "count": int64(1)}, map[string]any{"image": "i"}, nil, 4},
+		{"a kept field draws a warning, even if the request has the default", ofField, map[string]any{"image": "i", "count": int64(1)}, map[string]any{"count": int64(3)},
 			[]string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`}, 3},
 	} {
 		t.Run("G8: "+tc.name, func(t *testing.T) {
@@ -51,8 +51,7 @@ properties: {spec: {type: object, default: {image: i, count: 7}, properties: {im
 			schemas["v1beta1"] = testyaml.Structural(t, tc.schema)
 			plan, _ := NewPlan(withWebhook(t), schemas, webhook)
 			endpoint := plan.Resource("v1beta1")
-			seen := &recorder{}
-			ctx, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
+			ctx, request, seen := beginRecorded(t, endpoint, metav1.DryRunAll)
 			var old *unstructured.Unstructured
 			if tc.old != nil {
 				old = customResource("v1beta1", tc.old)
@@ -75,8 +74,8 @@ properties: {spec: {type: object, default: {image: i, count: 7}, properties: {im
 	}
 }
 
-// TestG8WithoutDefaults goes through lists and maps.
-func TestG8WithoutDefaults(t *testing.T) {
+// TestG8WithoutDefaultsReplacesDefaults (rule G8) in items of lists and in values of maps.
+func TestG8WithoutDefaultsReplacesDefaults(t *testing.T) {
 	schema := testyaml.Structural(t, `
 type: object
 properties:

@@ -14,10 +14,12 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// ignoreDroppedDefaults removes from the outcome the drops of defaults of the request's version: the client did not send
-// them, they were filled in before the gates were evaluated (rule G8). A client that sends the default itself cannot be
-// distinguished from one that does not. old is in the storage version.
-func (r *Request) ignoreDroppedDefaults(requested map[string]any, final *unstructured.Unstructured, old map[string]any) error {
+// ignoreDroppedDefaults removes the drops from the outcome that concern defaults of the request's version. The client
+// did not send these values: they were filled in before the gates were evaluated (rule G8). A client that sends the
+// default value itself cannot be distinguished from one that does not. old is in the storage version.
+func (r *Request) ignoreDroppedDefaults(
+	requested map[string]any, final *unstructured.Unstructured, old map[string]any,
+) error {
 	plan := r.endpoint.plan
 	version, _ := plan.version(final.GroupVersionKind().Version)
 	if version.defaults == nil || !r.outcome.Dropped() {
@@ -36,19 +38,20 @@ func (r *Request) ignoreDroppedDefaults(requested map[string]any, final *unstruc
 	return nil
 }
 
-// defaults are those at a position in a schema and below. Of what defaulting makes of an absent field only the fingerprint is
-// kept: defaults inside defaults can make a large value from a small schema, and that would be compared with every value
-// of a map. The nil defaults are those of a schema that has none.
+// defaults are the defaults at a position of a schema and below. A default is stored as the fingerprint of the value
+// that upstream's defaulting sets: defaults inside of defaults can make a large value from a small schema, which would
+// be compared with every value of a map. A nil *defaults has no defaults.
 type defaults struct {
 	fields   map[string]*defaults
 	values   *defaults // of a map
 	items    *defaults // of a list
 	nullable bool
-	// hasDefault says that defaulting fills in the field at this position, made what it makes of it.
+	// hasDefault reports whether the field at this position has a default. byDefault is the value that defaulting sets if
+	// the field is absent.
 	hasDefault bool
-	made       jsonvalue.Fingerprint
-	// filledIn is what defaulting adds to an empty object at this position.
-	filledIn jsonvalue.Fingerprint
+	byDefault  jsonvalue.Fingerprint
+	// added is the sum of the fields that defaulting adds to an empty object at this position.
+	added jsonvalue.Fingerprint
 }
 
 // compileDefaults returns the defaults of a schema, or nil if there are none.
@@ -66,7 +69,7 @@ func compileDefaults(s *structuralschema.Structural) *defaults {
 		}
 	}
 	if s.Default.Object != nil {
-		d.hasDefault, d.made = true, d.fill(s.Default.Object)
+		d.hasDefault, d.byDefault = true, d.fingerprint(s.Default.Object)
 	}
 	if !d.hasDefault && d.fields == nil && d.values == nil && d.items == nil {
 		return nil
@@ -80,11 +83,11 @@ func (d *defaults) setField(name string, field *defaults) {
 	}
 	d.fields[name] = field
 	if field != nil && field.hasDefault {
-		d.filledIn += jsonvalue.FieldFingerprint(name, field.made)
+		d.added += jsonvalue.FieldFingerprint(name, field.byDefault)
 	}
 }
 
-// field returns the defaults of a field of an object or of a value of a map.
+// field returns the defaults of a field of an object, or of a value of a map.
 func (d *defaults) field(name string) *defaults {
 	if d == nil {
 		return nil
@@ -103,23 +106,23 @@ func (d *defaults) item() *defaults {
 	return d.items
 }
 
-// makes reports whether defaulting makes a value, given by its fingerprint, of an absent field.
-func (d *defaults) makes(value jsonvalue.Fingerprint) bool {
-	return d != nil && d.hasDefault && d.made == value
+// isDefault reports whether a value is the one that defaulting sets if the field is absent.
+func (d *defaults) isDefault(value jsonvalue.Fingerprint) bool {
+	return d != nil && d.hasDefault && d.byDefault == value
 }
 
-// fill returns what defaulting makes of a value.
-func (d *defaults) fill(value any) jsonvalue.Fingerprint {
+// fingerprint returns the fingerprint of a value after defaulting.
+func (d *defaults) fingerprint(value any) jsonvalue.Fingerprint {
 	if d == nil {
 		return jsonvalue.FingerprintOf(value)
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		return d.fillObject(value)
+		return d.fingerprintOfObject(value)
 	case []any:
 		sum := jsonvalue.NoItems
 		for i, v := range value {
-			sum += jsonvalue.ItemFingerprint(i, d.items.fillOrReplace(v))
+			sum += jsonvalue.ItemFingerprint(i, d.items.fingerprintOfPresent(v))
 		}
 		return sum
 	default:
@@ -127,36 +130,37 @@ func (d *defaults) fill(value any) jsonvalue.Fingerprint {
 	}
 }
 
-func (d *defaults) fillObject(object map[string]any) jsonvalue.Fingerprint {
-	sum := jsonvalue.NoFields + d.filledIn
+func (d *defaults) fingerprintOfObject(object map[string]any) jsonvalue.Fingerprint {
+	sum := jsonvalue.NoFields + d.added
 	for name, v := range object {
 		if field := d.fields[name]; field != nil && field.hasDefault {
-			sum -= jsonvalue.FieldFingerprint(name, field.made)
+			sum -= jsonvalue.FieldFingerprint(name, field.byDefault)
 		}
-		sum += jsonvalue.FieldFingerprint(name, d.field(name).fillOrReplace(v))
+		sum += jsonvalue.FieldFingerprint(name, d.field(name).fingerprintOfPresent(v))
 	}
 	return sum
 }
 
-// fillOrReplace returns what defaulting makes of a value that is there: null is replaced where it is not allowed.
-func (d *defaults) fillOrReplace(value any) jsonvalue.Fingerprint {
+// fingerprintOfPresent returns the fingerprint of a field or an item after defaulting, which also replaces a null that
+// is not nullable.
+func (d *defaults) fingerprintOfPresent(value any) jsonvalue.Fingerprint {
 	if value == nil && d != nil && d.hasDefault && !d.nullable {
-		return d.made
+		return d.byDefault
 	}
-	return d.fill(value)
+	return d.fingerprint(value)
 }
 
 // stripped is a value without its defaults.
 type stripped struct {
 	value   any
 	changed bool
-	// was is the fingerprint of the value before.
-	was jsonvalue.Fingerprint
+	// original is the fingerprint of the value with its defaults.
+	original jsonvalue.Fingerprint
 }
 
-// withoutDefaults returns a copy of a value in which each default is replaced by the value in the final object, or removed
-// if the final object has none: the fields that a webhook may rely on are still there. The value itself is not modified.
-// It takes time linear in the value (rule R3).
+// withoutDefaults returns a copy of a value in which each default is replaced by the value in the final object, or
+// removed if the final object has none. So fields that a conversion webhook relies on stay. The value itself is not
+// modified. It takes time linear in the size of the value (rule R3).
 func (d *defaults) withoutDefaults(value, final any) stripped {
 	switch value := value.(type) {
 	case map[string]any:
@@ -167,16 +171,16 @@ func (d *defaults) withoutDefaults(value, final any) stripped {
 			return d.listWithoutDefaults(value, final)
 		}
 	}
-	return stripped{value: value, was: jsonvalue.FingerprintOf(value)}
+	return stripped{value: value, original: jsonvalue.FingerprintOf(value)}
 }
 
 func (d *defaults) objectWithoutDefaults(object, final map[string]any) stripped {
-	out, changed, was := object, false, jsonvalue.NoFields
+	out, changed, original := object, false, jsonvalue.NoFields
 	for name, v := range object {
 		field := d.field(name)
 		below := field.withoutDefaults(v, final[name])
-		was += jsonvalue.FieldFingerprint(name, below.was)
-		isDefault := field.makes(below.was)
+		original += jsonvalue.FieldFingerprint(name, below.original)
+		isDefault := field.isDefault(below.original)
 		if !isDefault && !below.changed {
 			continue
 		}
@@ -191,14 +195,14 @@ func (d *defaults) objectWithoutDefaults(object, final map[string]any) stripped 
 			delete(out, name)
 		}
 	}
-	return stripped{out, changed, was}
+	return stripped{out, changed, original}
 }
 
 func (d *defaults) listWithoutDefaults(list, final []any) stripped {
-	out, changed, was := list, false, jsonvalue.NoItems
+	out, changed, original := list, false, jsonvalue.NoItems
 	for i, v := range list {
 		below := d.item().withoutDefaults(v, final[i])
-		was += jsonvalue.ItemFingerprint(i, below.was)
+		original += jsonvalue.ItemFingerprint(i, below.original)
 		if !below.changed {
 			continue
 		}
@@ -207,5 +211,5 @@ func (d *defaults) listWithoutDefaults(list, final []any) stripped {
 		}
 		out[i] = below.value
 	}
-	return stripped{out, changed, was}
+	return stripped{out, changed, original}
 }

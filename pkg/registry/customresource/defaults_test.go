@@ -18,43 +18,43 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// TestG8WhatDefaultingMakesIsADefault has a field d in .spec, with the value that the client sent or that was made.
-func TestG8WhatDefaultingMakesIsADefault(t *testing.T) {
+// TestG8ResultsOfDefaultingAreDefaults compares the value of .spec.d with the value that defaulting sets.
+func TestG8ResultsOfDefaultingAreDefaults(t *testing.T) {
 	for _, tc := range []struct {
 		name, field, value string
 		want               bool
 	}{
-		{"a scalar", `{type: integer, default: 1}`, `1`, true},
-		{"another scalar", `{type: integer, default: 1}`, `2`, false},
-		{"the same number, written otherwise", `{type: number, default: 1}`, `1.0`, true},
-		{"a number is not its text", `{type: string, default: "1"}`, `1`, false},
+		{"a scalar is a default", `{type: integer, default: 1}`, `1`, true},
+		{"another scalar is not", `{type: integer, default: 1}`, `2`, false},
+		{"the same number in another notation is a default", `{type: number, default: 1}`, `1.0`, true},
+		{"a number does not equal its text", `{type: string, default: "1"}`, `1`, false},
 		{"null is not a default", `{type: string, nullable: true, default: x}`, `null`, false},
-		{"no default", `{type: string}`, `x`, false},
-		{"an empty object", `{type: object, default: {}, properties: {a: {type: string}}}`, `{}`, true},
-		{"an empty list is no empty object", `{type: object, default: {}}`, `[]`, false},
-		{"an empty list", `{type: array, default: [], items: {type: string, default: x}}`, `[]`, true},
-		{"a default in a default", `{type: object, default: {}, properties: {a: {type: string, default: x}}}`, `{a: x}`, true},
-		{"a default that lacks the inner one", `{type: object, default: {}, properties: {a: {type: string, default: x}}}`, `{}`, false},
-		{"a default that overrules the inner one", `{type: object, default: {a: y}, properties: {a: {type: string, default: x}}}`, `{a: y}`, true},
-		{"a field more", `{type: object, default: {a: y}, properties: {a: {type: string, default: x}}}`, `{a: y, b: z}`, false},
+		{"a field without default has none", `{type: string}`, `x`, false},
+		{"an empty object may be a default", `{type: object, default: {}, properties: {a: {type: string}}}`, `{}`, true},
+		{"an empty list does not equal an empty object", `{type: object, default: {}}`, `[]`, false},
+		{"an empty list may be a default", `{type: array, default: [], items: {type: string, default: x}}`, `[]`, true},
+		{"a default inside of a default is filled in", `{type: object, default: {}, properties: {a: {type: string, default: x}}}`, `{a: x}`, true},
+		{"a value without the inner default is not a default", `{type: object, default: {}, properties: {a: {type: string, default: x}}}`, `{}`, false},
+		{"a default overrides the inner one", `{type: object, default: {a: y}, properties: {a: {type: string, default: x}}}`, `{a: y}`, true},
+		{"a value with another field is not a default", `{type: object, default: {a: y}, properties: {a: {type: string, default: x}}}`, `{a: y, b: z}`, false},
 		{
 			"null is replaced by the inner default",
 			`{type: object, default: {a: null}, properties: {a: {type: string, default: x}}}`, `{a: x}`, true,
 		},
 		{
-			"null stays where it is allowed",
+			"null stays if it is nullable",
 			`{type: object, default: {a: null}, properties: {a: {type: string, nullable: true, default: x}}}`, `{a: null}`, true,
 		},
 		{
-			"defaults of items", `{type: array, default: [{}, {a: y}, null], items: {type: object, default: {}, properties: {a: {type: string, default: x}}}}`,
+			"defaults of items are filled in", `{type: array, default: [{}, {a: y}, null], items: {type: object, default: {}, properties: {a: {type: string, default: x}}}}`,
 			`[{a: x}, {a: y}, {a: x}]`, true,
 		},
 		{
-			"items in another order", `{type: array, default: [{}, {a: y}], items: {type: object, properties: {a: {type: string, default: x}}}}`,
+			"items in another order are not the default", `{type: array, default: [{}, {a: y}], items: {type: object, properties: {a: {type: string, default: x}}}}`,
 			`[{a: y}, {a: x}]`, false,
 		},
 		{
-			"defaults of the values of a map",
+			"defaults of the values of a map are filled in",
 			`{type: object, default: {k: {}, l: null}, additionalProperties: {type: object, default: {b: z}, properties: {a: {type: string, default: x}}}}`,
 			`{k: {a: x}, l: {a: x, b: z}}`, true,
 		},
@@ -70,8 +70,8 @@ func TestG8WhatDefaultingMakesIsADefault(t *testing.T) {
 	}
 }
 
-// TestG8AgreesWithUpstreamsDefaulting compares withoutDefaults, which foresees defaults, with an implementation that has
-// upstream make them, on random schemas and objects.
+// TestG8AgreesWithUpstreamsDefaulting compares withoutDefaults with withoutUpstreamsDefaults, on random schemas and
+// objects.
 func TestG8AgreesWithUpstreamsDefaulting(t *testing.T) {
 	changed := 0
 	for seed := range uint64(3000) {
@@ -80,9 +80,9 @@ func TestG8AgreesWithUpstreamsDefaulting(t *testing.T) {
 		sent := r.value(&schema, 5).(map[string]any)
 		requested := runtime.DeepCopyJSON(sent)
 		structuraldefaulting.Default(requested, &schema)
-		final, _ := r.without(requested).(map[string]any)
+		final, _ := r.converted(requested).(map[string]any)
 		before := runtime.DeepCopyJSON(requested)
-		want := withoutMadeDefaults(requested, final, &schema)
+		want := withoutUpstreamsDefaults(requested, final, &schema)
 		got := compileDefaults(&schema).withoutDefaults(requested, final).value
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
@@ -95,12 +95,13 @@ func TestG8AgreesWithUpstreamsDefaulting(t *testing.T) {
 		}
 	}
 	if changed < 1000 {
-		t.Errorf("only %d objects had a default to leave out", changed)
+		t.Errorf("only %d objects had a default", changed)
 	}
 }
 
-// withoutMadeDefaults does what withoutDefaults does: it has each default made, and compares values with it.
-func withoutMadeDefaults(value, final any, s *structuralschema.Structural) any {
+// withoutUpstreamsDefaults is withoutDefaults by means of upstream: it compares each value with the result of
+// upstream's defaulting.
+func withoutUpstreamsDefaults(value, final any, s *structuralschema.Structural) any {
 	if s == nil || jsonvalue.Equal(value, final) {
 		return value
 	}
@@ -110,8 +111,8 @@ func withoutMadeDefaults(value, final any, s *structuralschema.Structural) any {
 		out := map[string]any{}
 		for name, v := range value {
 			field := fieldSchema(s, name)
-			if !isMadeDefault(v, field) {
-				out[name] = withoutMadeDefaults(v, final[name], field)
+			if !isUpstreamsDefault(v, field) {
+				out[name] = withoutUpstreamsDefaults(v, final[name], field)
 			} else if v, found := final[name]; found {
 				out[name] = v
 			}
@@ -124,7 +125,7 @@ func withoutMadeDefaults(value, final any, s *structuralschema.Structural) any {
 		}
 		out := make([]any, len(value))
 		for i := range value {
-			out[i] = withoutMadeDefaults(value[i], final[i], s.Items)
+			out[i] = withoutUpstreamsDefaults(value[i], final[i], s.Items)
 		}
 		return out
 	}
@@ -142,7 +143,8 @@ func fieldSchema(s *structuralschema.Structural, name string) *structuralschema.
 	return nil
 }
 
-func isMadeDefault(value any, field *structuralschema.Structural) bool {
+// isUpstreamsDefault reports whether upstream's defaulting sets the value if the field is absent.
+func isUpstreamsDefault(value any, field *structuralschema.Structural) bool {
 	if field == nil || field.Default.Object == nil {
 		return false
 	}
@@ -153,7 +155,7 @@ func isMadeDefault(value any, field *structuralschema.Structural) bool {
 	return jsonvalue.Equal(value, object["field"])
 }
 
-// random makes schemas with defaults, and values of the right type and others.
+// random creates schemas with defaults, and values, some of them of the wrong type.
 type random struct{ *rand.Rand }
 
 var fieldNames = []string{"a", "b", "c"}
@@ -190,7 +192,7 @@ func (r random) schema(depth int) structuralschema.Structural {
 	return s
 }
 
-// value makes a value that mostly fits a schema.
+// value returns a value that mostly fits a schema.
 func (r random) value(s *structuralschema.Structural, depth int) any {
 	switch {
 	case s == nil || depth <= 0 || s.Type == "string":
@@ -219,8 +221,8 @@ func (r random) valueOrNull(s *structuralschema.Structural, depth int) any {
 	return r.value(s, depth)
 }
 
-// without returns a copy of a value that lacks some fields and has others changed: what a webhook makes of it.
-func (r random) without(value any) any {
+// converted returns a copy of a value without some fields and with changes in others, like a conversion webhook.
+func (r random) converted(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		out := maps.Clone(value)
@@ -228,14 +230,14 @@ func (r random) without(value any) any {
 			if r.IntN(6) == 0 {
 				delete(out, name)
 			} else {
-				out[name] = r.without(v)
+				out[name] = r.converted(v)
 			}
 		}
 		return out
 	case []any:
 		out := make([]any, len(value))
 		for i, v := range value {
-			out[i] = r.without(v)
+			out[i] = r.converted(v)
 		}
 		return out[:len(out)-r.IntN(2)*min(1, len(out))]
 	default:

@@ -41,13 +41,13 @@ var (
 		[]string{"group", "resource", "reason"}, nil, metrics.ALPHA, "")
 )
 
-// CRDLister lists the CRDs that there are; upstream's lister is one.
+// CRDLister lists the CRDs of the server. Upstream's CustomResourceDefinitionLister implements it.
 type CRDLister interface {
 	List(selector labels.Selector) ([]*apiextensionsv1.CustomResourceDefinition, error)
 }
 
-// ServeMetrics serves the metrics of the CRDs that lister lists (rule V1). The metrics of a CRD end with the CRD. A
-// process has one lister: the last one that was given.
+// ServeMetrics registers the metrics of the CRDs that lister lists (rule V1). A CRD that is not listed has no metrics.
+// If it is called several times in a process, the last lister is used.
 func ServeMetrics(lister CRDLister) {
 	collector.setLister(lister)
 	registerOnce.Do(func() { legacyregistry.CustomMustRegister(collector) })
@@ -58,24 +58,25 @@ var (
 	collector    = &crdCollector{counts: map[types.UID]*counts{}}
 )
 
-// counts are those of one CRD.
+// counts are the counters of one CRD.
 type counts struct {
 	writes         map[gatedWrite]uint64
 	normalizations uint64
 	failures       map[string]uint64
 }
 
-// gatedWrite is what writes are counted by, within a CRD.
+// gatedWrite is the key of the counters of writes of one CRD.
 type gatedWrite struct {
 	gate   string
 	action fieldgate.Action
 }
 
-// crdCollector makes metrics when they are collected, for the CRDs that exist then: no series needs to be removed.
+// crdCollector creates the metrics when they are collected, for the CRDs that exist then. So the series of a deleted
+// CRD need not be removed.
 type crdCollector struct {
 	metrics.BaseStableCollector
 
-	mu     sync.Mutex // protects the fields below; writes of custom resources wait for it, so it is held for short
+	mu     sync.Mutex // protects the fields below; writes wait for it, so it is not held while metrics are collected
 	lister CRDLister
 	counts map[types.UID]*counts
 }
@@ -86,20 +87,20 @@ func (c *crdCollector) setLister(lister CRDLister) {
 	c.lister = lister
 }
 
-// countWrites counts what feature gates did to a request, once per path.
+// countWrites counts the outcomes of a request: one for each path of a gate.
 func (c *crdCollector) countWrites(crd types.UID, outcomes []fieldgate.Outcome) {
 	if len(outcomes) == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := c.of(crd)
+	n := c.countsOf(crd)
 	for _, o := range outcomes {
-		of.writes[gatedWrite{o.Gate, o.Action}]++
+		n.writes[gatedWrite{o.Gate, o.Action}]++
 	}
 }
 
-// countNormalizations counts the unions that were normalized, once per union of the schema.
+// countNormalizations counts the unions in which a request cleared members, each union of the schema once.
 func (c *crdCollector) countNormalizations(crd types.UID, cleared []union.Cleared) {
 	if len(cleared) == 0 {
 		return
@@ -110,30 +111,31 @@ func (c *crdCollector) countNormalizations(crd types.UID, cleared []union.Cleare
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of(crd).normalizations += uint64(len(ordinals))
+	c.countsOf(crd).normalizations += uint64(len(ordinals))
 }
 
-// countFailures counts the unions that a request was refused for.
+// countFailures counts the invalid unions of a request.
 func (c *crdCollector) countFailures(crd types.UID, failures []union.Failure) {
 	if len(failures) == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := c.of(crd)
+	n := c.countsOf(crd)
 	for _, failure := range failures {
-		of.failures[failure.Reason]++
+		n.failures[failure.Reason]++
 	}
 }
 
-// of returns the counts of a CRD. The caller must hold the lock. A CRD that is deleted and created again has another UID.
-func (c *crdCollector) of(crd types.UID) *counts {
-	of := c.counts[crd]
-	if of == nil {
-		of = &counts{writes: map[gatedWrite]uint64{}, failures: map[string]uint64{}}
-		c.counts[crd] = of
+// countsOf returns the counts of a CRD. The caller must hold the lock. A CRD that is deleted and created again has
+// another UID.
+func (c *crdCollector) countsOf(crd types.UID) *counts {
+	found := c.counts[crd]
+	if found == nil {
+		found = &counts{writes: map[gatedWrite]uint64{}, failures: map[string]uint64{}}
+		c.counts[crd] = found
 	}
-	return of
+	return found
 }
 
 // DescribeWithStability implements metrics.StableCollector.
@@ -159,31 +161,34 @@ func (c *crdCollector) CollectWithStability(ch chan<- metrics.Metric) {
 		if hasGates {
 			collectGates(ch, crd)
 		}
-		if of, found := snapshot[crd.UID]; found {
-			collectWrites(ch, crd, of.writes)
-			collectUnions(ch, crd, of)
+		if n, found := snapshot[crd.UID]; found {
+			collectWrites(ch, crd, n.writes)
+			collectUnions(ch, crd, n)
 			delete(snapshot, crd.UID)
 		}
 	}
-	c.remove(snapshot) // these CRDs were listed when something was counted, and are not any more
+	c.remove(snapshot) // what is left are counts of CRDs that are not listed
 }
 
-// snapshot returns the lister and a copy of the counts, which must be taken before the CRDs are listed.
+// snapshot returns the lister and a copy of the counts. It must be called before the CRDs are listed: the counts of a
+// CRD that is created in between would be removed otherwise.
 func (c *crdCollector) snapshot() (CRDLister, map[types.UID]counts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	snapshot := make(map[types.UID]counts, len(c.counts))
-	for uid, of := range c.counts {
-		snapshot[uid] = counts{writes: maps.Clone(of.writes), normalizations: of.normalizations, failures: maps.Clone(of.failures)}
+	for uid, n := range c.counts {
+		snapshot[uid] = counts{
+			writes: maps.Clone(n.writes), normalizations: n.normalizations, failures: maps.Clone(n.failures),
+		}
 	}
 	return c.lister, snapshot
 }
 
-// remove removes the counts of CRDs that are gone.
-func (c *crdCollector) remove(gone map[types.UID]counts) {
+// remove removes the counts of deleted CRDs.
+func (c *crdCollector) remove(deleted map[types.UID]counts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for uid := range gone {
+	for uid := range deleted {
 		delete(c.counts, uid)
 	}
 }
@@ -201,7 +206,7 @@ func collectGates(ch chan<- metrics.Metric, crd *apiextensionsv1.CustomResourceD
 	for i := range gates.FeatureGates {
 		gate := &gates.FeatureGates[i]
 		if gate.IsUndefined() {
-			continue // it guards nothing and has no stage
+			continue // it guards no field and has no preRelease
 		}
 		value := 0.0
 		if states[i] {
@@ -226,13 +231,13 @@ func collectWrites(ch chan<- metrics.Metric, crd *apiextensionsv1.CustomResource
 	}
 }
 
-func collectUnions(ch chan<- metrics.Metric, crd *apiextensionsv1.CustomResourceDefinition, of counts) {
-	if of.normalizations > 0 {
-		ch <- metrics.NewLazyConstMetric(normalizationsDesc, metrics.CounterValue, float64(of.normalizations),
+func collectUnions(ch chan<- metrics.Metric, crd *apiextensionsv1.CustomResourceDefinition, n counts) {
+	if n.normalizations > 0 {
+		ch <- metrics.NewLazyConstMetric(normalizationsDesc, metrics.CounterValue, float64(n.normalizations),
 			crd.Spec.Group, crd.Spec.Names.Plural)
 	}
-	for _, reason := range slices.Sorted(maps.Keys(of.failures)) {
-		ch <- metrics.NewLazyConstMetric(unionFailuresDesc, metrics.CounterValue, float64(of.failures[reason]),
+	for _, reason := range slices.Sorted(maps.Keys(n.failures)) {
+		ch <- metrics.NewLazyConstMetric(unionFailuresDesc, metrics.CounterValue, float64(n.failures[reason]),
 			crd.Spec.Group, crd.Spec.Names.Plural, reason)
 	}
 }

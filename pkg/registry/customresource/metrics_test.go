@@ -21,7 +21,7 @@ import (
 
 var oneDrop = []fieldgate.Outcome{{Gate: "Replicas", Action: fieldgate.Dropped}}
 
-// TestV1CountingDoesNotWaitForCollection has a collection that nobody reads while a write is counted.
+// TestV1CountingDoesNotWaitForCollection (rule V1): a write is counted while a collection waits for its reader.
 func TestV1CountingDoesNotWaitForCollection(t *testing.T) {
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.CRDFieldLevelVersioning, true)
 	crd := testCRD(t)
@@ -32,7 +32,7 @@ func TestV1CountingDoesNotWaitForCollection(t *testing.T) {
 		defer close(collected)
 		c.CollectWithStability(collected)
 	}()
-	<-collected // it sends the metrics of the second gate next
+	<-collected // the collection blocks on the metric of the second gate
 
 	counted := make(chan struct{})
 	go func() {
@@ -42,30 +42,30 @@ func TestV1CountingDoesNotWaitForCollection(t *testing.T) {
 	select {
 	case <-counted:
 	case <-time.After(10 * time.Second):
-		t.Fatal("a write waits for the reader of metrics")
+		t.Fatal("counting a write waits for the collection")
 	}
 	for range collected {
-		// What was counted meanwhile may be in it or not.
+		// The rest may include the write or not.
 	}
 	if _, snapshot := c.snapshot(); snapshot[crd.UID].writes[gatedWrite{"Replicas", fieldgate.Dropped}] != 1 {
 		t.Errorf("the write was not counted: %v", snapshot)
 	}
 }
 
-// growingList is a list of CRDs to which one is added, and written to, right after it was read.
-type growingList struct{ written func() }
+// emptyList lists no CRDs. It calls afterwards, as if a CRD was created and written to right after the call.
+type emptyList struct{ afterwards func() }
 
-func (l growingList) List(labels.Selector) ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	l.written()
+func (l emptyList) List(labels.Selector) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	l.afterwards()
 	return nil, nil
 }
 
-// TestV1ANewCRDKeepsItsCounts although a collection listed the CRDs before it was created.
+// TestV1ANewCRDKeepsItsCounts (rule V1), even if it was created after a collection listed the CRDs.
 func TestV1ANewCRDKeepsItsCounts(t *testing.T) {
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.CRDFieldLevelVersioning, true)
 	c := &crdCollector{counts: map[types.UID]*counts{}}
-	c.countWrites("gone", oneDrop)
-	c.setLister(growingList{written: func() { c.countWrites("new", oneDrop) }})
+	c.countWrites("deleted", oneDrop)
+	c.setLister(emptyList{afterwards: func() { c.countWrites("new", oneDrop) }})
 	collected := make(chan metrics.Metric)
 	go func() {
 		defer close(collected)
@@ -75,10 +75,10 @@ func TestV1ANewCRDKeepsItsCounts(t *testing.T) {
 		t.Error("a metric of a CRD that was not listed")
 	}
 	_, snapshot := c.snapshot()
-	if _, isThere := snapshot["gone"]; isThere {
-		t.Error("the counts of a CRD that is gone remain")
+	if _, found := snapshot["deleted"]; found {
+		t.Error("the counts of a deleted CRD remain")
 	}
-	if _, isThere := snapshot["new"]; !isThere {
+	if _, found := snapshot["new"]; !found {
 		t.Error("the counts of a new CRD were removed")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
 
-// PublishOpenAPI marks the guarded fields in the OpenAPI schema of the storage version (rules F2, G12). The schema is
-// changed in place.
+// PublishOpenAPI marks the guarded fields in the OpenAPI schema of a version, in place, if that is the storage version
+// (rules F2, G12).
 func PublishOpenAPI(schema *spec.Schema, crd *apiextensionsv1.CustomResourceDefinition, versionName string) {
 	if crd.Spec.CustomFeatureGates == nil || !utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning) {
 		return

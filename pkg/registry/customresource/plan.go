@@ -21,14 +21,14 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// Plan is what fairlead does to the custom resources of one CRD. It is compiled once, when the handler of the CRD is
-// built, and immutable. The nil Plan does nothing, at no cost (rules R2, R3); all methods accept it.
+// Plan holds what the writes of one CRD need, compiled once, when the handler of the CRD is built (rule R3). It is
+// immutable. A nil Plan has no gates and no unions: its methods return at once (rule R2).
 type Plan struct {
 	gates *fieldgate.Plan // nil if there are none
 	crd   types.UID
-	// storage is the version that the paths of the gates belong to (rule G1).
+	// storage is the storage version, in which the paths of the gates are given (rule G1).
 	storage schema.GroupVersion
-	// convertor converts to the storage version and back. It is nil with conversion None: then the paths of the gates
+	// convertor converts to the storage version and back. With conversion None it is nil, since the paths of the gates
 	// apply in every version.
 	convertor runtime.ObjectConvertor
 	versions  []version // in the order of the CRD
@@ -42,16 +42,24 @@ type version struct {
 	// schema is the structural schema, with all defaults. It is nil if the CRD has no gates, or their paths do not apply
 	// in the version.
 	schema *structuralschema.Structural
-	// defaults are those that are filled in before the gates are evaluated. It is nil if there are none, or if the paths
-	// of the gates apply in the version: then defaults of disabled fields are not filled in.
+	// defaults are the defaults of the version, if they have to be told apart from what a client sends (see
+	// ignoreDroppedDefaults). It is nil if the schema has none, or if the paths of the gates apply in the version: there
+	// the served schema lacks the defaults of disabled fields.
 	defaults *defaults
 }
 
-// NewPlan compiles the plan of a CRD, as far as the server's feature gates enable it. It returns nil if there is nothing
-// to do. schemas are the structural schemas of the CRD by version, and served those to serve the CRD with: they lack the
-// defaults of disabled fields (rule G8). schemas is not modified; both share what is the same. convertor must not modify
-// what it converts. It is called only if an object of another version than the stored one might be changed.
-func NewPlan(crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*structuralschema.Structural, convertor runtime.ObjectConvertor) (plan *Plan, served map[string]*structuralschema.Structural) {
+// NewPlan compiles the plan of a CRD. It returns a nil plan if the CRD has neither gates nor unions, or if the feature
+// gates of the server disable them.
+//
+// schemas are the structural schemas of the CRD by version. served are the schemas to serve the CRD with: they lack the
+// defaults of disabled fields (rule G8). schemas is not modified, and served shares all unchanged parts with it.
+//
+// convertor must not modify its input. It is only called for objects that are not in the storage version, and only if a
+// gate might change them.
+func NewPlan(
+	crd *apiextensionsv1.CustomResourceDefinition, schemas map[string]*structuralschema.Structural,
+	convertor runtime.ObjectConvertor,
+) (plan *Plan, served map[string]*structuralschema.Structural) {
 	p := &Plan{crd: crd.UID, storage: storageVersionOf(crd), versions: make([]version, len(crd.Spec.Versions))}
 	if crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter {
 		p.convertor = convertor
@@ -82,8 +90,10 @@ func storageVersionOf(crd *apiextensionsv1.CustomResourceDefinition) schema.Grou
 	return storage
 }
 
-// compileVersion compiles a version of the CRD, once the gates are compiled.
-func (p *Plan) compileVersion(v *apiextensionsv1.CustomResourceDefinitionVersion, schema *structuralschema.Structural, unionsEnabled bool) version {
+// compileVersion compiles a version of the CRD. The gates of the plan must be compiled before.
+func (p *Plan) compileVersion(
+	v *apiextensionsv1.CustomResourceDefinitionVersion, schema *structuralschema.Structural, unionsEnabled bool,
+) version {
 	compiled := version{name: v.Name, hasStatus: v.Subresources != nil && v.Subresources.Status != nil}
 	var disabledGate func(fieldpath.Path) string
 	switch {
@@ -99,8 +109,10 @@ func (p *Plan) compileVersion(v *apiextensionsv1.CustomResourceDefinitionVersion
 	return compiled
 }
 
-// withoutDisabledDefaults returns the schemas without the defaults of disabled fields (rule G8).
-func (p *Plan) withoutDisabledDefaults(schemas map[string]*structuralschema.Structural) map[string]*structuralschema.Structural {
+// withoutDisabledDefaults returns the schemas of the versions without the defaults of disabled fields (rule G8).
+func (p *Plan) withoutDisabledDefaults(
+	schemas map[string]*structuralschema.Structural,
+) map[string]*structuralschema.Structural {
 	if p.gates == nil {
 		return schemas
 	}
@@ -113,13 +125,13 @@ func (p *Plan) withoutDisabledDefaults(schemas map[string]*structuralschema.Stru
 	return served
 }
 
-// hasFeatures reports whether any of fairlead's features is enabled. If not, the server is upstream's (rule F2).
+// hasFeatures reports whether any of fairlead's features is enabled (rule F2).
 func hasFeatures() bool {
 	gate := utilfeature.DefaultFeatureGate
 	return gate.Enabled(features.CRDFieldLevelVersioning) || gate.Enabled(features.APIUnions)
 }
 
-// version returns a version of the CRD by name, and whether there is one. A CRD has few.
+// version returns the version of the CRD with a name, and reports whether there is one.
 func (p *Plan) version(name string) (v version, found bool) {
 	i := slices.IndexFunc(p.versions, func(v version) bool { return v.name == name })
 	if i < 0 {
@@ -128,13 +140,13 @@ func (p *Plan) version(name string) (v version, found bool) {
 	return p.versions[i], true
 }
 
-// pathsApply reports whether the paths of the gates apply in a version: with conversion None in every version, else in
-// the storage version.
+// pathsApply reports whether the paths of the gates apply in a version. With conversion None they apply in every
+// version, and with a conversion webhook in the storage version only.
 func (p *Plan) pathsApply(versionName string) bool {
 	return p.convertor == nil || versionName == p.storage.Version
 }
 
-// Resource returns the endpoint of the resource itself in a version.
+// Resource returns the endpoint of the resource in a version, or nil if the plan has no effect on its writes.
 func (p *Plan) Resource(versionName string) *Endpoint {
 	if p == nil {
 		return nil
@@ -146,7 +158,7 @@ func (p *Plan) Resource(versionName string) *Endpoint {
 	return p.endpoint(versionName, written, written)
 }
 
-// Status returns the endpoint of the status subresource in a version.
+// Status returns the endpoint of the status subresource in a version, or nil if the plan has no effect on its writes.
 func (p *Plan) Status(versionName string) *Endpoint {
 	if p == nil {
 		return nil
@@ -154,7 +166,7 @@ func (p *Plan) Status(versionName string) *Endpoint {
 	return p.endpoint(versionName, scope.OnlyStatus, scope.OnlyStatus)
 }
 
-// endpoint is nil where it has nothing to do.
+// endpoint returns an endpoint, or nil if no gate and no union is in its scopes.
 func (p *Plan) endpoint(versionName string, written, validated scope.Scope) *Endpoint {
 	e := &Endpoint{plan: p, version: versionName, scope: written, validated: validated}
 	if p.gates.Covers(written) {
@@ -169,20 +181,21 @@ func (p *Plan) endpoint(versionName string, written, validated scope.Scope) *End
 	return e
 }
 
-// Endpoint is what the plan does to the writes of one endpoint of the CRD. The nil Endpoint does nothing.
+// Endpoint is the part of a Plan that applies to the writes of one endpoint of the CRD. A nil Endpoint changes nothing.
 type Endpoint struct {
 	plan    *Plan
 	version string
 	isScale bool
-	// scope is what the endpoint writes, validated where it must find valid unions (rule U7).
+	// scope is the part of the object that the endpoint writes, validated the part whose unions must be valid (rule U7).
 	scope, validated scope.Scope
-	// gates is nil where no gate could have an effect: then nothing may be converted for it either (rule G1).
+	// gates is nil if no gate can have an effect. Then nothing is converted (rule G1).
 	gates *fieldgate.Plan
-	// unions is nil where the endpoint's version has none.
+	// unions is nil if the version has no unions in the validated part.
 	unions *union.Plan
 }
 
-// ForScale returns the endpoint as the scale subresource uses it: it looks at no union of the status (rule U7).
+// ForScale returns the endpoint for writes of the scale subresource, which do not validate unions of the status (rule
+// U7).
 func (e *Endpoint) ForScale() *Endpoint {
 	if e == nil {
 		return nil
@@ -201,7 +214,7 @@ func (e *Endpoint) schema() *structuralschema.Structural {
 	return v.schema
 }
 
-// serves reports whether the CRD has a version, given as group and version.
+// serves reports whether apiVersion, a group and version, is one of the CRD.
 func (p *Plan) serves(apiVersion string) bool {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil || gv.Group != p.storage.Group {
@@ -211,8 +224,8 @@ func (p *Plan) serves(apiVersion string) bool {
 	return found
 }
 
-// haveSameFields reports whether two versions, given as group and version, have the same fields at the same paths: with
-// conversion None all versions of the CRD have (rule U8).
+// haveSameFields reports whether two API versions have the same fields at the same paths. With conversion None all
+// versions of the CRD do (rule U8).
 func (p *Plan) haveSameFields(apiVersion, other string) bool {
 	return apiVersion == other || p.convertor == nil && p.serves(apiVersion) && p.serves(other)
 }

@@ -22,6 +22,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/warning"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
 	"sigs.k8s.io/yaml"
 
@@ -61,7 +62,7 @@ func testSchemas() map[string]*structuralschema.Structural {
 	return schemas
 }
 
-// renamer is the webhook of a CRD whose other version calls replicas count. It counts what it is asked.
+// renamer is a conversion webhook. The field replicas of v1 has the name count in v1beta1. It counts its calls.
 type renamer struct {
 	runtime.ObjectConvertor
 	calls int
@@ -109,31 +110,31 @@ func customResource(version string, spec map[string]any) *unstructured.Unstructu
 
 func TestF2NoPlanWithTheServersGateOff(t *testing.T) {
 	if plan, _ := NewPlan(testCRD(t), testSchemas(), nil); plan != nil {
-		t.Error("a plan although CRDFieldLevelVersioning is off")
+		t.Error("got a plan although CRDFieldLevelVersioning is off")
 	}
 }
 
-func TestR2NothingToDoIsNil(t *testing.T) {
+func TestR2WithoutGatesThePlanIsNil(t *testing.T) {
 	crd := testCRD(t)
 	crd.Spec.CustomFeatureGates = nil
 	plan := planFor(t, crd, nil)
 	if plan != nil {
-		t.Fatal("a plan without gates")
+		t.Fatal("got a plan")
 	}
 	if plan.Resource("v1") != nil || plan.Status("v1") != nil {
-		t.Error("an endpoint without plan")
+		t.Error("got an endpoint without a plan")
 	}
 }
 
-func TestG9EndpointsHaveTheirPaths(t *testing.T) {
+func TestG9EndpointsHaveThePathsThatTheyWrite(t *testing.T) {
 	plan := planFor(t, testCRD(t), nil)
 	for name, tc := range map[string]struct {
 		endpoint *Endpoint
 		want     []string
 	}{
-		"a version with status subresource":    {plan.Resource("v1"), []string{".spec.replicas"}},
-		"a version without status subresource": {plan.Resource("v1beta1"), []string{".spec.replicas", ".status.ready"}},
-		"status":                               {plan.Status("v1"), []string{".status.ready"}},
+		"G9: beside a status subresource":   {plan.Resource("v1"), []string{".spec.replicas"}},
+		"G9: without a status subresource":  {plan.Resource("v1beta1"), []string{".spec.replicas", ".status.ready"}},
+		"G9: the status subresource itself": {plan.Status("v1"), []string{".status.ready"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -147,7 +148,7 @@ func TestG9EndpointsHaveTheirPaths(t *testing.T) {
 	}
 }
 
-func TestG1VersionsInWhichPathsMeanWhatTheySay(t *testing.T) {
+func TestG1VersionsInWhichPathsApply(t *testing.T) {
 	none, webhook := planFor(t, testCRD(t), nil), planFor(t, withWebhook(t), &renamer{})
 	for _, tc := range []struct {
 		name      string
@@ -161,21 +162,21 @@ func TestG1VersionsInWhichPathsMeanWhatTheySay(t *testing.T) {
 		{"with a webhook in another version", webhook, "v1beta1", false},
 	} {
 		if got := tc.plan.pathsApply(tc.version); got != tc.wantPaths {
-			t.Errorf("%s: %v", tc.name, got)
+			t.Errorf("G1: %s: %v", tc.name, got)
 		}
 	}
 	const v1, v1beta1 = "example.com/v1", "example.com/v1beta1"
 	if !none.haveSameFields(v1, v1beta1) || webhook.haveSameFields(v1, v1beta1) || !webhook.haveSameFields(v1, v1) {
-		t.Error("U8: versions have the same fields with conversion None alone")
+		t.Error("U8: versions have the same fields with conversion None only")
 	}
 	for _, unknown := range []string{"example.com/v2", "other.com/v1", "v1", "a/b/c", ""} {
 		if none.serves(unknown) || none.haveSameFields(v1, unknown) {
-			t.Errorf("G7: version %q is served", unknown)
+			t.Errorf("G7: unknown version %q", unknown)
 		}
 	}
 }
 
-func TestG8DefaultsGoFromTheVersionsThatThePathsSpeakOf(t *testing.T) {
+func TestG8DefaultsAreRemovedFromVersionsInWhichPathsApply(t *testing.T) {
 	hasDefault := func(s *structuralschema.Structural) bool {
 		return s.Properties["spec"].Properties["replicas"].Default.Object != nil
 	}
@@ -183,8 +184,8 @@ func TestG8DefaultsGoFromTheVersionsThatThePathsSpeakOf(t *testing.T) {
 		crd         *apiextensionsv1.CustomResourceDefinition
 		wantV1beta1 bool
 	}{
-		"conversion None": {testCRD(t), false},
-		"webhook":         {withWebhook(t), true},
+		"G8: conversion None": {testCRD(t), false},
+		"G8: webhook":         {withWebhook(t), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.CRDFieldLevelVersioning, true)
@@ -194,12 +195,12 @@ func TestG8DefaultsGoFromTheVersionsThatThePathsSpeakOf(t *testing.T) {
 				t.Errorf("defaults: v1 %v, v1beta1 %v", hasDefault(served["v1"]), hasDefault(served["v1beta1"]))
 			}
 			if diff := cmp.Diff(testSchemas(), schemas); diff != "" {
-				t.Errorf("R4: the schemas of the caller changed (-want +got):\n%s", diff)
+				t.Errorf("R4: the argument was modified (-want +got):\n%s", diff)
 			}
 		})
 	}
 	if _, served := NewPlan(testCRD(t), testSchemas(), nil); !hasDefault(served["v1"]) {
-		t.Error("F2: a default was dropped although CRDFieldLevelVersioning is off")
+		t.Error("F2: a default was removed although CRDFieldLevelVersioning is off")
 	}
 }
 
@@ -214,7 +215,7 @@ func TestG1OtherVersionsAreConverted(t *testing.T) {
 	want := customResource("v1beta1", map[string]any{"image": "i"})
 	want.SetLabels(map[string]string{"changed-by": "webhook"})
 	if diff := cmp.Diff(want, u); diff != "" {
-		t.Errorf("the converted field was not dropped, or what the webhook says of metadata was lost (-want +got):\n%s", diff)
+		t.Errorf("the converted field must be dropped, and metadata be taken from the webhook (-want +got):\n%s", diff)
 	}
 
 	webhook.calls = 0
@@ -223,7 +224,7 @@ func TestG1OtherVersionsAreConverted(t *testing.T) {
 		t.Fatal(request.failure)
 	}
 	if webhook.calls != 1 {
-		t.Errorf("%d conversions for an object that needs no change, want one", webhook.calls)
+		t.Errorf("%d conversions of an object that the gates do not change, want 1", webhook.calls)
 	}
 
 	webhook.calls = 0
@@ -234,8 +235,8 @@ func TestG1OtherVersionsAreConverted(t *testing.T) {
 	}
 }
 
-// TestG7AConvertedWriteChangesNoOwnerOfWhatAGateSetBack has the gate set .spec.count back to 1, or drop it.
-func TestG7AConvertedWriteChangesNoOwnerOfWhatAGateSetBack(t *testing.T) {
+// TestG7AConvertedWriteKeepsOwnersOfKeptFields (rules G7.1, G7.2): the gate keeps .spec.count as 1, or drops it.
+func TestG7AConvertedWriteKeepsOwnersOfKeptFields(t *testing.T) {
 	endpoint := planFor(t, withWebhook(t), &renamer{}).Resource("v1beta1")
 	const mine, other = "writer", "other"
 	for _, tc := range []struct {
@@ -244,15 +245,15 @@ func TestG7AConvertedWriteChangesNoOwnerOfWhatAGateSetBack(t *testing.T) {
 		before, after map[string]string // fields by manager
 		want          map[string]string
 	}{
-		{"G7.1: dropped on create", nil, nil,
+		{"G7.1: a field that is dropped on create has no owner", nil, nil,
 			map[string]string{mine: `{"f:spec":{".":{},"f:count":{},"f:image":{}}}`}, map[string]string{mine: `{"f:spec":{".":{},"f:image":{}}}`}},
-		{"G7.1: kept", map[string]any{"count": int64(1)}, map[string]string{},
+		{"G7.1: the requesting manager does not own a kept field", map[string]any{"count": int64(1)}, map[string]string{},
 			map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}, map[string]string{mine: `{"f:spec":{"f:image":{}}}`}},
-		{"G7.1: an entry with nothing left goes", map[string]any{"count": int64(1)}, map[string]string{},
+		{"G7.1: an entry without fields is removed", map[string]any{"count": int64(1)}, map[string]string{},
 			map[string]string{mine: `{"f:spec":{"f:count":{}}}`}, map[string]string{}},
-		{"G7.2: a manager from which the update took the field owns it still", map[string]any{"count": int64(1)}, map[string]string{other: `{"f:spec":{"f:count":{}}}`},
+		{"G7.2: another manager stays owner of a kept field", map[string]any{"count": int64(1)}, map[string]string{other: `{"f:spec":{"f:count":{}}}`},
 			map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}, map[string]string{mine: `{"f:spec":{"f:image":{}}}`, other: `{"f:spec":{"f:count":{}}}`}},
-		{"G7.2: who owned it and changes it owns it", map[string]any{"count": int64(1)}, map[string]string{mine: `{"f:spec":{"f:count":{}}}`},
+		{"G7.2: the requesting manager stays owner of a kept field", map[string]any{"count": int64(1)}, map[string]string{mine: `{"f:spec":{"f:count":{}}}`},
 			map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}, map[string]string{mine: `{"f:spec":{"f:count":{},"f:image":{}}}`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -289,30 +290,26 @@ func TestG7AConvertedWriteChangesNoOwnerOfWhatAGateSetBack(t *testing.T) {
 func entriesFor(fields map[string]string) []metav1.ManagedFieldsEntry {
 	var entries []metav1.ManagedFieldsEntry
 	for _, manager := range slices.Sorted(maps.Keys(fields)) {
-		entries = append(entries, metav1.ManagedFieldsEntry{
-			Manager: manager, Operation: "Update", APIVersion: "example.com/v1beta1", FieldsType: "FieldsV1",
-			FieldsV1: metav1.NewFieldsV1(fields[manager]),
-		})
+		entries = append(entries, updated(manager, fields[manager]))
 	}
 	return entries
 }
 
-// TestG7NoEntriesComeBack is about a client that resets managedFields, and about upstream's retry without them.
-func TestG7NoEntriesComeBack(t *testing.T) {
+// TestG7RemovedManagedFieldsStayRemoved (rule G7): a client may reset them, and upstream retries without them if an
+// object is too large.
+func TestG7RemovedManagedFieldsStayRemoved(t *testing.T) {
 	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
-	entry := metav1.ManagedFieldsEntry{Manager: "m", Operation: "Update", APIVersion: "example.com/v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`)}
-	old := customResource("v1", map[string]any{"replicas": int64(1)})
-	old.SetUID("uid")
-	old.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
+	entry := managed("m", "Update", "v1", replicasOnly)
+	old := managedResource("v1", map[string]any{"replicas": int64(1)}, entry)
 	for name, steps := range map[string]func(r *Request, u *unstructured.Unstructured){
-		"the client resets them": func(r *Request, u *unstructured.Unstructured) {
+		"G7: the client resets them": func(r *Request, u *unstructured.Unstructured) {
 			u.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
 			r.BeforeUpdate(old, u)
 			u.SetManagedFields(nil)
 			r.AfterUpdate(u, nil)
 		},
-		"field management does not run": func(*Request, *unstructured.Unstructured) {},
-		"they are removed after field management": func(r *Request, u *unstructured.Unstructured) {
+		"G7: field management does not run": func(*Request, *unstructured.Unstructured) {},
+		"G7: they are removed after field management": func(r *Request, u *unstructured.Unstructured) {
 			r.BeforeUpdate(old, u)
 			u.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
 			r.AfterUpdate(u, nil)
@@ -327,7 +324,7 @@ func TestG7NoEntriesComeBack(t *testing.T) {
 				t.Fatal(err, request.failure)
 			}
 			if got := u.GetManagedFields(); len(got) != 0 {
-				t.Errorf("entries are back: %v", got)
+				t.Errorf("got entries %v", got)
 			}
 		})
 	}
@@ -338,17 +335,25 @@ func TestG1AFailingConversionFailsTheRequest(t *testing.T) {
 	_, request := endpoint.Begin(t.Context(), nil)
 	u := customResource("v1beta1", map[string]any{"count": int64(3)})
 	request.Create(u)
-	// Schema validation comes first and may call the object invalid; what comes after it is not asked any more.
-	validate := request.CreateValidation(func(context.Context, runtime.Object) error { return errors.New("asked") })
+	// It fails after schema validation, which may find the object invalid, and before validating admission.
+	validate := request.CreateValidation(func(context.Context, runtime.Object) error { return errors.New("admission") })
 	if err := validate(t.Context(), u); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "webhook is down") {
 		t.Errorf("got error %v", err)
 	}
 }
 
-// recorder is what a client would see.
+// recorder records the warnings of a request.
 type recorder struct{ texts []string }
 
 func (r *recorder) AddWarning(_, text string) { r.texts = append(r.texts, text) }
+
+// beginRecorded begins a Request whose warnings are recorded.
+func beginRecorded(t *testing.T, e *Endpoint, dryRun ...string) (context.Context, *Request, *recorder) {
+	t.Helper()
+	seen := &recorder{}
+	ctx, request := e.Begin(warning.WithWarningRecorder(t.Context(), seen), dryRun)
+	return ctx, request, seen
+}
 
 func TestG10WarningsWaitForSuccess(t *testing.T) {
 	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
@@ -356,12 +361,11 @@ func TestG10WarningsWaitForSuccess(t *testing.T) {
 		err  error
 		want []string
 	}{
-		"G10: a write that succeeds": {nil, []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`}},
-		"G10: a write that fails":    {errors.New("refused"), nil},
+		"G10: a write that succeeds gets its warning": {nil, []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`}},
+		"G10: a write that fails gets none":           {errors.New("refused"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			seen := &recorder{}
-			ctx, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
+			ctx, request, seen := beginRecorded(t, endpoint, metav1.DryRunAll)
 			request.Create(customResource("v1", map[string]any{"replicas": int64(3)}))
 			request.Done(ctx, tc.err)
 			if diff := cmp.Diff(tc.want, seen.texts); diff != "" {
@@ -371,41 +375,45 @@ func TestG10WarningsWaitForSuccess(t *testing.T) {
 	}
 }
 
-func TestARetryIsEvaluatedAnew(t *testing.T) {
+func TestG10TheLastAttemptOfARetriedWriteCounts(t *testing.T) {
 	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
-	seen := &recorder{}
-	ctx, request := endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), []string{metav1.DryRunAll})
+	ctx, request, seen := beginRecorded(t, endpoint, metav1.DryRunAll)
 	old := customResource("v1", map[string]any{"replicas": int64(1)})
 	old.SetUID("uid")
 	if _, err := request.Update(t.Context(), customResource("v1", map[string]any{"replicas": int64(3)}), old); err != nil {
 		t.Fatal(err)
 	}
-	// Meanwhile another client has written what this one wants.
+	// Meanwhile another client has set the value in this request.
 	old.Object["spec"].(map[string]any)["replicas"] = int64(3)
 	if _, err := request.Update(t.Context(), customResource("v1", map[string]any{"replicas": int64(3)}), old); err != nil {
 		t.Fatal(err)
 	}
 	request.Done(ctx, nil)
 	if seen.texts != nil {
-		t.Errorf("warnings of the first try: %q", seen.texts)
+		t.Errorf("warnings of the first attempt: %q", seen.texts)
 	}
 }
 
-// crdList is a lister.
+// crdList implements CRDLister.
 type crdList []*apiextensionsv1.CustomResourceDefinition
 
 func (l crdList) List(labels.Selector) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	return l, nil
 }
 
+// registryOf returns a registry with the counts of the process, and the collector, which lists the CRDs.
+func registryOf(crds ...*apiextensionsv1.CustomResourceDefinition) (metrics.KubeRegistry, *crdCollector) {
+	c := &crdCollector{counts: collector.counts}
+	c.setLister(crdList(crds))
+	registry := testutil.NewFakeKubeRegistry("1.37.0")
+	registry.CustomMustRegister(c)
+	return registry, c
+}
+
 func TestV1MetricsOfTheCRDsThatExist(t *testing.T) {
 	crd := testCRD(t)
 	plan := planFor(t, crd, nil)
-	c := &crdCollector{counts: collector.counts}
-	c.setLister(crdList{crd})
-	registry := testutil.NewFakeKubeRegistry("1.37.0")
-	registry.CustomMustRegister(c)
-
+	registry, c := registryOf(crd)
 	ctx, request := plan.Resource("v1").Begin(t.Context(), nil)
 	request.Create(customResource("v1", map[string]any{"replicas": int64(3)}))
 	request.Done(ctx, nil)
@@ -422,25 +430,25 @@ apiextensions_apiserver_gated_field_writes_total{action="dropped",group="example
 		t.Error(err)
 	}
 
-	// A CRD of the same name is another CRD.
-	anew := crd.DeepCopy()
-	anew.UID = "another"
-	c.setLister(crdList{anew})
+	// A CRD that is created again with the same name has another UID, and no counts.
+	again := crd.DeepCopy()
+	again.UID = "another"
+	c.setLister(crdList{again})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, family := range families {
 		if family.GetName() == "apiextensions_apiserver_gated_field_writes_total" {
-			t.Errorf("the new CRD has the counts of the one before: %v", family)
+			t.Errorf("the new CRD has the counts of the deleted one: %v", family)
 		}
 	}
 
 	c.setLister(crdList{})
 	if err := testutil.GatherAndCompare(registry, strings.NewReader("")); err != nil {
-		t.Errorf("series of a CRD that is gone: %v", err)
+		t.Errorf("series of a deleted CRD: %v", err)
 	}
 	if len(c.counts) != 0 {
-		t.Error("the counts of a CRD that is gone are still held")
+		t.Error("the counts of a deleted CRD remain")
 	}
 }

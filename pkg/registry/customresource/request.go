@@ -17,77 +17,79 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// Request is one write request to an endpoint. It collects what is reported about the write until it is known that the
-// write succeeded: a request that is refused draws no warning (rule G10). If the storage retries a write, it is
-// evaluated again, and the last attempt counts.
+// Request is one write request to an endpoint. It collects what is to be reported about the write until the write has
+// succeeded: a request that is refused gets no warning (rule G10). If the storage retries a write, it is evaluated
+// again, and the last attempt counts.
 type Request struct {
 	endpoint *Endpoint
 	dryRun   bool
 	managed  fieldManagement
-	// unnormalized is the object before normalization cleared something in it, else nil.
+	// unnormalized is the object before normalization, or nil if normalization cleared nothing.
 	unnormalized map[string]any
-	cleared      []union.Cleared
-	outcome      *fieldgate.Result
-	failure      error           // of the evaluation
-	failures     []union.Failure // of validation
+	cleared      []union.Cleared   // by normalization
+	outcome      *fieldgate.Result // of the evaluation
+	failure      error             // of the evaluation
+	failures     []union.Failure   // of the validation of unions
 }
 
-// requestKey is the key of the Request in the context. Package fieldmanager has another one for the same Request.
+// requestKey is the key of the Request in the context. Package fieldmanager has the same Request under its own key.
 type requestKey struct{}
 
-// requestOf returns the Request in a context, or nil if there is none.
-func requestOf(ctx context.Context) *Request {
+// requestFrom returns the Request in a context, or nil if there is none.
+func requestFrom(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r
 }
 
-// Begin returns the Request for a write and the context for the write, which holds the Request. dryRun is that of the
-// request's options. The Endpoint must not be nil: writes of the nil Endpoint need no Request.
+// Begin returns a Request for a write, and the context for the write, which holds the Request. dryRun is the field of
+// the request's options. The Endpoint must not be nil.
 func (e *Endpoint) Begin(ctx context.Context, dryRun []string) (context.Context, *Request) {
 	r := &Request{endpoint: e, dryRun: len(dryRun) > 0}
 	return fieldmanager.WithParticipant(context.WithValue(ctx, requestKey{}, r), r), r
 }
 
-// Create evaluates the feature gates on an object that is about to be created (rules G1, G2). It must run after
-// mutating admission and before the strategy. A failure fails the request in CreateValidation.
+// Create evaluates the feature gates on an object that is about to be created (rules G1, G2), and corrects its
+// managedFields. It must run after mutating admission and before the strategy. If it fails, CreateValidation returns
+// the error.
 func (r *Request) Create(obj runtime.Object) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		r.failure = r.evaluateAndCorrectOwners(u, nil)
+		r.failure = r.evaluateAndCorrect(u, nil)
 	}
 }
 
-// Update does the same for an object that is about to be updated; it is a rest.TransformFunc. The object to update
-// has no UID where server-side apply creates it.
+// Update is a rest.TransformFunc that does the same as Create for an object that is about to be updated, or created by
+// server-side apply. If it fails, UpdateValidation or CreateValidation returns the error.
 func (r *Request) Update(_ context.Context, obj, old runtime.Object) (runtime.Object, error) {
-	r.failures = nil // of the try before
+	r.failures = nil // of the previous attempt
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		r.failure = r.evaluateAndCorrectOwners(u, persistedObject(old))
+		r.failure = r.evaluateAndCorrect(u, persistedObject(old))
 	}
 	return obj, nil
 }
 
-// evaluateAndCorrectOwners evaluates the feature gates on u, then corrects the owners of what the gates and normalization
-// changed. old is nil on create.
-func (r *Request) evaluateAndCorrectOwners(u, old *unstructured.Unstructured) error {
+// evaluateAndCorrect evaluates the feature gates on u, and corrects the managedFields of u if the gates or
+// normalization changed it. old is nil on create.
+func (r *Request) evaluateAndCorrect(u, old *unstructured.Unstructured) error {
 	requested := u.Object
 	stored, err := r.evaluate(u, old)
 	if err != nil {
 		return err
 	}
-	r.dropRestored(u.Object)
+	r.ignoreRestored(u.Object)
 	switch {
 	case r.unnormalized != nil:
 		requested = r.unnormalized
 	case stored != nil && r.endpoint.pathsApply():
 		requested = stored.Requested
 	case stored == nil && !r.managed.adjusted:
-		return nil // field management saw what will be persisted
+		return nil // field management saw the final object
 	}
-	return r.correctOwners(u, old, requested, stored)
+	return r.correctManagedFields(u, old, requested, stored)
 }
 
-// CreateValidation fails a request whose evaluation failed, else it validates. It runs after schema validation, so
-// that an object which a webhook cannot convert for being invalid is called invalid (rule R1).
+// CreateValidation returns a validation that fails if the evaluation of the gates failed, and calls validate otherwise.
+// It runs after schema validation: if a webhook cannot convert an object because it is invalid, the client gets the
+// error of schema validation (rule R1).
 func (r *Request) CreateValidation(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if r.failure != nil || validate == nil {
@@ -97,7 +99,7 @@ func (r *Request) CreateValidation(validate rest.ValidateObjectFunc) rest.Valida
 	}
 }
 
-// UpdateValidation is the same for updates.
+// UpdateValidation is CreateValidation for updates.
 func (r *Request) UpdateValidation(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
 	return func(ctx context.Context, obj, old runtime.Object) error {
 		if r.failure != nil || validate == nil {
@@ -107,8 +109,8 @@ func (r *Request) UpdateValidation(validate rest.ValidateObjectUpdateFunc) rest.
 	}
 }
 
-// Done reports the write, given its error: in warnings, audit annotations and metrics. It must be called before the
-// response is written.
+// Done reports the write in warnings, audit annotations and metrics. err is the error of the write. It must be called
+// before the response is written.
 func (r *Request) Done(ctx context.Context, err error) {
 	if err != nil {
 		if !r.dryRun {
@@ -127,14 +129,15 @@ func (r *Request) Done(ctx context.Context, err error) {
 		warning.AddWarning(ctx, "", text)
 	}
 	annotateCleared(ctx, r.cleared)
-	annotate(ctx, outcomes)
+	annotateOutcomes(ctx, outcomes)
 	if !r.dryRun {
 		collector.countWrites(r.endpoint.plan.crd, outcomes)
 		collector.countNormalizations(r.endpoint.plan.crd, r.cleared)
 	}
 }
 
-// evaluate changes u in place. It returns the objects in the storage version if that changed anything, else nil.
+// evaluate evaluates the feature gates on u, and changes u in place. It returns the states of the object in the storage
+// version, or nil if nothing changed.
 func (r *Request) evaluate(u, old *unstructured.Unstructured) (*ownership.Objects, error) {
 	e := r.endpoint
 	switch {
@@ -151,7 +154,7 @@ func (r *Request) evaluate(u, old *unstructured.Unstructured) (*ownership.Object
 	return objectsOf(write, r.outcome), nil
 }
 
-// objectsOf returns the objects of an evaluation if it changed anything, else nil.
+// objectsOf returns the states of the object in an evaluation, or nil if the evaluation changed nothing.
 func objectsOf(write fieldgate.Write, outcome *fieldgate.Result) *ownership.Objects {
 	requested := outcome.Requested()
 	if requested == nil {

@@ -12,18 +12,18 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Store does the writes of one endpoint of a CRD as the CRD's plan says, and is upstream's store in all else.
+// Store is upstream's store of custom resources, whose writes follow the plan of the CRD.
 type Store struct {
 	*genericregistry.Store
-	endpoint *Endpoint
+	endpoint *Endpoint // nil if writes are as upstream's
 }
 
-// Store returns upstream's store with the writes of the endpoint. The nil Endpoint changes nothing.
+// Store returns a Store for the writes of the endpoint. With a nil Endpoint they are as upstream's.
 func (e *Endpoint) Store(store *genericregistry.Store) Store {
 	return Store{Store: store, endpoint: e}
 }
 
-// ForScale returns the store as the scale subresource uses it.
+// ForScale returns the store for writes of the scale subresource.
 func (s Store) ForScale() Store {
 	s.endpoint = s.endpoint.ForScale()
 	return s
@@ -34,8 +34,10 @@ func (s Store) UnionNormalizer() func(ctx context.Context, obj, old runtime.Obje
 	return s.endpoint.UnionNormalizer()
 }
 
-// Create does what upstream's Create does.
-func (s Store) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+// Create implements rest.Creater. It evaluates the feature gates before upstream's Create.
+func (s Store) Create(
+	ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions,
+) (runtime.Object, error) {
 	if s.endpoint == nil {
 		return s.Store.Create(ctx, obj, createValidation, options)
 	}
@@ -46,14 +48,21 @@ func (s Store) Create(ctx context.Context, obj runtime.Object, createValidation 
 	return created, err
 }
 
-// Update does what upstream's Update does. Server-side apply creates through it.
-func (s Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+// Update implements rest.Updater. It evaluates the feature gates once the handlers have made the object to persist.
+// Server-side apply creates through it.
+func (s Store) Update(
+	ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
 	if s.endpoint == nil {
 		return s.Store.Update(ctx, name, objInfo, createValidation, updateValidation, forceAllowCreate, options)
 	}
 	ctx, request := s.endpoint.Begin(ctx, options.DryRun)
 	objInfo = rest.WrapUpdatedObjectInfo(objInfo, request.Update)
-	updated, created, err := s.Store.Update(ctx, name, objInfo, request.CreateValidation(createValidation), request.UpdateValidation(updateValidation), forceAllowCreate, options)
+	updated, created, err := s.Store.Update(
+		ctx, name, objInfo, request.CreateValidation(createValidation), request.UpdateValidation(updateValidation),
+		forceAllowCreate, options,
+	)
 	request.Done(ctx, err)
 	return updated, created, err
 }

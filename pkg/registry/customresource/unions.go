@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// UnionNormalizer returns what the request handlers call after mutating admission (rule U4), or nil if the endpoint
-// writes no unions.
+// UnionNormalizer returns the function that the request handlers call after mutating admission, which clears the
+// members that a changed discriminator does not select (rule U4). It returns nil if the endpoint writes no unions.
 func (e *Endpoint) UnionNormalizer() func(ctx context.Context, obj, old runtime.Object) (runtime.Object, error) {
 	if e == nil || !e.unions.Covers(e.scope) {
 		return nil
@@ -38,22 +38,23 @@ func (e *Endpoint) normalizeUnions(ctx context.Context, obj, old runtime.Object)
 	if persisted := persistedObject(old); persisted != nil {
 		u.Object, cleared = e.unions.Normalize(u.Object, persisted.Object, e.scope)
 	}
-	if r := requestOf(ctx); r != nil {
-		r.noteCleared(cleared, unnormalized)
+	if r := requestFrom(ctx); r != nil {
+		r.setCleared(cleared, unnormalized)
 	}
 	return obj, nil
 }
 
-// noteCleared keeps what normalization cleared, and a copy of the object before that: the normalized object shares parts
-// with it, and the gates change the normalized object.
-func (r *Request) noteCleared(cleared []union.Cleared, unnormalized map[string]any) {
+// setCleared sets what normalization cleared, and the object before normalization. It copies the object, since the
+// normalized object shares parts with it and the gates modify the normalized object in place.
+func (r *Request) setCleared(cleared []union.Cleared, unnormalized map[string]any) {
 	r.cleared, r.unnormalized = cleared, nil
 	if len(cleared) > 0 {
 		r.unnormalized = runtime.DeepCopyJSON(unnormalized)
 	}
 }
 
-// persistedObject returns the object to update, or nil if server-side apply creates it: then it has no UID.
+// persistedObject returns the persisted object of an update. It returns nil if server-side apply creates the object:
+// then old has no UID.
 func persistedObject(old runtime.Object) *unstructured.Unstructured {
 	if u, ok := old.(*unstructured.Unstructured); ok && u.GetUID() != "" {
 		return u
@@ -61,13 +62,13 @@ func persistedObject(old runtime.Object) *unstructured.Unstructured {
 	return nil
 }
 
-// dropRestored removes from r.cleared the unions of which the gates restored a member: a disabled gate may have restored
-// an object with a union in it.
-func (r *Request) dropRestored(object map[string]any) {
+// ignoreRestored removes the unions from r.cleared in which the gates restored a member: a disabled gate may restore an
+// object with a union in it.
+func (r *Request) ignoreRestored(object map[string]any) {
 	r.cleared = slices.DeleteFunc(r.cleared, func(c union.Cleared) bool { return !isCleared(object, c) })
 }
 
-// isCleared reports whether an object has none of the members that were cleared.
+// isCleared reports whether none of the cleared members is set in an object.
 func isCleared(object map[string]any, c union.Cleared) bool {
 	var at any = object
 	for _, step := range c.Path {
@@ -88,7 +89,8 @@ func isCleared(object map[string]any, c union.Cleared) bool {
 	return true
 }
 
-// itemAt returns the item of a list map that a step leads to, or nil if it is gone. Mostly it is where it was.
+// itemAt returns the item of a list map with the keys of a step, or nil if there is none. It first looks at the index
+// that the item had before.
 func itemAt(items []any, step union.Step) any {
 	if step.Index < len(items) && isItem(items[step.Index], step) {
 		return items[step.Index]
@@ -106,9 +108,9 @@ func isItem(item any, step union.Step) bool {
 	return ok && jsonvalue.Contains(fields, step.Keys)
 }
 
-// Defaulter returns what fills in the defaults of objects that requests send, and of what admission and server-side
-// apply make of them: fill, but for the discriminators that no default may decide (rule U4.3). Objects that are read
-// from etcd are for fill alone.
+// Defaulter wraps fill, the defaulter of objects in requests, and of the results of admission and server-side apply.
+// The wrapper does not default a discriminator if the object sets a member that the default does not select (rule
+// U4.3). It is not for objects that are read from etcd.
 func (p *Plan) Defaulter(fill runtime.ObjectDefaulter) runtime.ObjectDefaulter {
 	if p == nil || !slices.ContainsFunc(p.versions, func(v version) bool { return v.unions.HasDefaults() }) {
 		return fill
@@ -132,10 +134,12 @@ func (d unionDefaulter) Default(obj runtime.Object) {
 	v.unions.Default(u.Object, func() { d.fill.Default(obj) })
 }
 
-// ValidateUnions returns the errors of schema validation, and with them those of the unions (rules U6, U7). old is nil
-// on create. It validates every write, also without a Request in the context. The Request says whether the write is one
-// of scale, and takes the failures for metrics.
-func (e *Endpoint) ValidateUnions(ctx context.Context, obj, old *unstructured.Unstructured, errs field.ErrorList) field.ErrorList {
+// ValidateUnions validates the unions of obj and returns errs, the errors of schema validation, together with its own
+// (rules U6, U7). old is nil on create. If the context has a Request, its endpoint decides what is validated, which
+// differs for scale, and the failures are added to it for metrics.
+func (e *Endpoint) ValidateUnions(
+	ctx context.Context, obj, old *unstructured.Unstructured, errs field.ErrorList,
+) field.ErrorList {
 	if e == nil || e.unions == nil {
 		return errs
 	}
@@ -143,7 +147,7 @@ func (e *Endpoint) ValidateUnions(ctx context.Context, obj, old *unstructured.Un
 		Scope:   e.validated,
 		Ratchet: utilfeature.DefaultFeatureGate.Enabled(features.APIUnionsRatcheting),
 	}
-	r := requestOf(ctx)
+	r := requestFrom(ctx)
 	if r != nil {
 		options.Scope, r.failures = r.endpoint.validated, nil
 	}
@@ -154,7 +158,7 @@ func (e *Endpoint) ValidateUnions(ctx context.Context, obj, old *unstructured.Un
 	if r != nil {
 		r.failures = failures
 	}
-	return merged(errs, found)
+	return mergeErrors(errs, found)
 }
 
 func contentOf(u *unstructured.Unstructured) map[string]any {
@@ -164,8 +168,8 @@ func contentOf(u *unstructured.Unstructured) map[string]any {
 	return u.Object
 }
 
-// isExempt reports whether a write need not pass: it changes nothing but metadata, or it leaves the unions of an object
-// that is being deleted as they were (rule U7).
+// isExempt reports whether invalid unions do not fail a write: it changes metadata only, or it does not change the
+// unions of an object that is being deleted (rule U7).
 func (e *Endpoint) isExempt(obj, old *unstructured.Unstructured, s scope.Scope) bool {
 	switch {
 	case old == nil:
@@ -173,11 +177,11 @@ func (e *Endpoint) isExempt(obj, old *unstructured.Unstructured, s scope.Scope) 
 	case old.GetDeletionTimestamp() != nil && e.unions.Unchanged(obj.Object, old.Object, s):
 		return true
 	default:
-		return isEqualButMetadata(obj.Object, old.Object)
+		return isEqualExceptMetadata(obj.Object, old.Object)
 	}
 }
 
-func isEqualButMetadata(object, old map[string]any) bool {
+func isEqualExceptMetadata(object, old map[string]any) bool {
 	if len(object) != len(old) {
 		return false
 	}
@@ -190,9 +194,9 @@ func isEqualButMetadata(object, old map[string]any) bool {
 	return true
 }
 
-// merged returns the errors of schema validation and those of the unions, with one error for a value that both report
-// (rule U6). Where a field is required, the unions know why.
-func merged(errs, found field.ErrorList) field.ErrorList {
+// mergeErrors returns the errors of schema validation and those of the unions, with one error for a value that both
+// report (rule U6). If both report that a field is required, it returns the error of the union, which has the reason.
+func mergeErrors(errs, found field.ErrorList) field.ErrorList {
 	required := sets.New[string]()
 	for _, err := range found {
 		if err.Type == field.ErrorTypeRequired {

@@ -4,6 +4,7 @@
 package customresource
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -17,10 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	auditinternal "k8s.io/apiserver/pkg/apis/audit"
-	"k8s.io/apiserver/pkg/audit"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/apiserver/pkg/warning"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/component-base/metrics/testutil"
 
@@ -29,8 +27,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// unionSchema is that of an object with the same union in spec and status, whose members are guarded by the gates of
-// tests as replicas is.
+// unionSchema returns the schema of an object with the same union in spec and status. testCRD has a gate for the member
+// .spec.replicas.
 func unionSchema() *structuralschema.Structural {
 	object := structuralschema.Structural{Properties: map[string]structuralschema.Structural{
 		"type": {Extensions: structuralschema.Extensions{XUnions: &apiextensions.Unions{
@@ -42,7 +40,7 @@ func unionSchema() *structuralschema.Structural {
 	return &structuralschema.Structural{Properties: map[string]structuralschema.Structural{"spec": object, "status": object}}
 }
 
-// unionPlan is the plan of the tests' CRD with unions, and with its gates if wanted.
+// unionPlan returns the plan of testCRD with unions. change may change the CRD before.
 func unionPlan(t *testing.T, change func(*apiextensionsv1.CustomResourceDefinition)) *Plan {
 	t.Helper()
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.APIUnions, true)
@@ -58,17 +56,13 @@ func unionPlan(t *testing.T, change func(*apiextensionsv1.CustomResourceDefiniti
 
 func withoutGates(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.CustomFeatureGates = nil }
 
-func persisted(spec map[string]any) *unstructured.Unstructured {
-	u := customResource("v1", spec)
-	u.SetUID("uid")
-	return u
-}
+func persisted(spec map[string]any) *unstructured.Unstructured { return managedResource("v1", spec) }
 
-// write is what the handlers, the storage and the strategy do with an update, as far as it is ours.
+// write calls the functions for an update in the order in which the handlers, the storage and the strategy call them.
+// It returns the errors of validation, and the warnings.
 func write(t *testing.T, e *Endpoint, obj, old *unstructured.Unstructured, dryRun ...string) (field.ErrorList, []string) {
 	t.Helper()
-	seen := &recorder{}
-	ctx, request := e.Begin(warning.WithWarningRecorder(t.Context(), seen), dryRun)
+	ctx, request, seen := beginRecorded(t, e, dryRun...)
 	if normalize := e.UnionNormalizer(); normalize != nil {
 		if _, err := normalize(ctx, obj, old); err != nil {
 			t.Fatal(err)
@@ -86,11 +80,12 @@ func TestF3NoUnionsWithTheServersGateOff(t *testing.T) {
 	crd := testCRD(t)
 	withoutGates(crd)
 	if plan, _ := NewPlan(crd, map[string]*structuralschema.Structural{"v1": unionSchema()}, nil); plan != nil {
-		t.Error("a plan although APIUnions is off")
+		t.Error("got a plan although APIUnions is off")
 	}
 }
 
-// TestU4EndpointsNormalizeWhatTheyWrite (rules U4, U7): beside a status subresource, the resource does not write the status.
+// TestU4EndpointsNormalizeWhatTheyWrite (rules U4, U7): beside a status subresource, the resource does not write the
+// status.
 func TestU4EndpointsNormalizeWhatTheyWrite(t *testing.T) {
 	plan := unionPlan(t, withoutGates)
 	old := persisted(map[string]any{"type": "Git", "git": "u"})
@@ -99,9 +94,9 @@ func TestU4EndpointsNormalizeWhatTheyWrite(t *testing.T) {
 		endpoint *Endpoint
 		want     []string
 	}{
-		"beside a status subresource": {plan.Resource("v1"), []string{`spec.git: cleared: spec.type changed from "Git" to ""`}},
-		"the status subresource":      {plan.Status("v1"), []string{`status.git: cleared: status.type changed from "Git" to ""`}},
-		"no status subresource": {plan.Resource("v1beta1"), []string{
+		"U4: beside a status subresource": {plan.Resource("v1"), []string{`spec.git: cleared: spec.type changed from "Git" to ""`}},
+		"U4: the status subresource":      {plan.Status("v1"), []string{`status.git: cleared: status.type changed from "Git" to ""`}},
+		"U4: without a status subresource": {plan.Resource("v1beta1"), []string{
 			`spec.git: cleared: spec.type changed from "Git" to ""`, `status.git: cleared: status.type changed from "Git" to ""`,
 		}},
 	} {
@@ -110,8 +105,7 @@ func TestU4EndpointsNormalizeWhatTheyWrite(t *testing.T) {
 			obj.Object["spec"].(map[string]any)["type"] = ""
 			obj.Object["status"].(map[string]any)["type"] = ""
 			before := old.DeepCopy()
-			seen := &recorder{}
-			ctx, request := tc.endpoint.Begin(warning.WithWarningRecorder(t.Context(), seen), nil)
+			ctx, request, seen := beginRecorded(t, tc.endpoint)
 			if _, err := tc.endpoint.UnionNormalizer()(ctx, obj, old); err != nil {
 				t.Fatal(err)
 			}
@@ -120,13 +114,13 @@ func TestU4EndpointsNormalizeWhatTheyWrite(t *testing.T) {
 				t.Errorf("V3: warnings (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(before, old); diff != "" {
-				t.Errorf("R4: old was modified:\n%s", diff)
+				t.Errorf("R4: the persisted object was modified:\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestU4ACreateByApplyIsNotNormalized (rule U4): what there is to update has no UID then.
+// TestU4ACreateByApplyIsNotNormalized (rule U4): the object to update has no UID then.
 func TestU4ACreateByApplyIsNotNormalized(t *testing.T) {
 	obj := customResource("v1", map[string]any{"type": "Replicas", "git": "u"})
 	errs, warnings := write(t, unionPlan(t, withoutGates).Resource("v1"), obj, customResource("v1", map[string]any{"type": "Git"}))
@@ -135,9 +129,9 @@ func TestU4ACreateByApplyIsNotNormalized(t *testing.T) {
 	}
 }
 
-// TestU6WhatTheSchemaSaysIsSaidOnce (rule U6): about the discriminator; a forbidden member is ours alone. Where both say
-// that a field is required, it is said why.
-func TestU6WhatTheSchemaSaysIsSaidOnce(t *testing.T) {
+// TestU6AnErrorIsReportedOnce (rules U6.1, U6.2): if the schema and the union report an error about a discriminator,
+// the client gets one of them, and of two Required errors that of the union. A forbidden member is always reported.
+func TestU6AnErrorIsReportedOnce(t *testing.T) {
 	found := field.ErrorList{
 		field.NotSupported(field.NewPath("spec", "type"), "Nope", []string{"Git"}),
 		field.Forbidden(field.NewPath("status", "git"), "not selected"),
@@ -150,13 +144,13 @@ func TestU6WhatTheSchemaSaysIsSaidOnce(t *testing.T) {
 		field.Invalid(field.NewPath("status", "git"), 5, "must be a string"),
 	}
 	want := field.ErrorList{schema[0], schema[2], schema[3], found[1], found[2]}
-	if diff := cmp.Diff(want, merged(schema, found)); diff != "" {
+	if diff := cmp.Diff(want, mergeErrors(schema, found)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestU6EveryWriteIsJudged (rules U6, U7): also one that began without a Request, by the scope of its endpoint.
-func TestU6EveryWriteIsJudged(t *testing.T) {
+// TestU6WritesWithoutARequestAreValidated (rules U6, U7) in the scope of their endpoint.
+func TestU6WritesWithoutARequestAreValidated(t *testing.T) {
 	plan := unionPlan(t, withoutGates)
 	obj := customResource("v1", map[string]any{"type": "Git", "git": "u", "replicas": int64(1)})
 	obj.Object["status"] = map[string]any{"type": "Git"}
@@ -166,7 +160,7 @@ func TestU6EveryWriteIsJudged(t *testing.T) {
 	}{
 		"beside a status subresource": {plan.Resource("v1"), []string{"spec.replicas"}},
 		"the status subresource":      {plan.Status("v1"), []string{"status.git"}},
-		"no status subresource":       {plan.Resource("v1beta1"), []string{"spec.replicas", "status.git"}},
+		"without status subresource":  {plan.Resource("v1beta1"), []string{"spec.replicas", "status.git"}},
 		"scale":                       {plan.Resource("v1beta1").ForScale(), []string{"spec.replicas"}},
 	} {
 		old := persisted(map[string]any{"type": "Git", "git": "u"})
@@ -182,36 +176,36 @@ func TestU6EveryWriteIsJudged(t *testing.T) {
 	}
 }
 
-// TestU43WhatARequestLeavesOut (rules U4.3, U6) is about requests of clients that do not know the discriminator.
-func TestU43WhatARequestLeavesOut(t *testing.T) {
+// TestU43RequestsWithoutDiscriminator (rules U4.3, U6) are those of clients that do not know the discriminator.
+func TestU43RequestsWithoutDiscriminator(t *testing.T) {
 	endpoint := unionPlan(t, withoutGates).Resource("v1")
 	git := map[string]any{"type": "Git", "git": "u"}
 	for _, tc := range []struct {
-		claim     string
+		name      string
 		old, spec map[string]any
 		want      string
 	}{
-		{"a member is set", git, map[string]any{"git": "u"},
+		{"a request that sets a member is refused", git, map[string]any{"git": "u"},
 			`spec.type: Required value: must be given when spec.git is set: the persisted value is "Git"`},
-		{"null is left out", git, map[string]any{"type": nil, "git": "v"},
+		{"a null discriminator counts as left out", git, map[string]any{"type": nil, "git": "v"},
 			`spec.type: Required value: must be given when spec.git is set: the persisted value is "Git"`},
-		{"several members are set", git, map[string]any{"replicas": int64(1), "git": "u"},
+		{"a request that sets several members is refused once", git, map[string]any{"replicas": int64(1), "git": "u"},
 			`spec.type: Required value: must be given when spec.git is set: the persisted value is "Git"`},
-		{"the empty value was persisted", map[string]any{"type": ""}, map[string]any{"git": "u"},
+		{"the error names the empty persisted value", map[string]any{"type": ""}, map[string]any{"git": "u"},
 			`spec.type: Required value: must be given when spec.git is set: the persisted value is ""`},
-		{"a number was persisted", map[string]any{"type": int64(5), "git": "u"}, map[string]any{"git": "u"},
+		{"the error names a persisted number", map[string]any{"type": int64(5), "git": "u"}, map[string]any{"git": "u"},
 			`spec.type: Required value: must be given when spec.git is set: the persisted value is 5`},
-		{"no member is set", git, map[string]any{}, ``},
-		{"a member is null", git, map[string]any{"git": nil}, ``},
-		{"none was persisted", map[string]any{"image": "i"}, map[string]any{"git": "u"},
+		{"a request that sets no member is accepted", git, map[string]any{}, ``},
+		{"a null member is not set", git, map[string]any{"git": nil}, ``},
+		{"if no discriminator is persisted, the member is forbidden", map[string]any{"image": "i"}, map[string]any{"git": "u"},
 			`spec.git: Forbidden: must not be set when spec.type is "": a client that changes the members of a union must change the discriminator too`},
-		{"null was persisted", map[string]any{"type": nil, "git": "u"}, map[string]any{"git": "v"},
+		{"a persisted null counts as absent", map[string]any{"type": nil, "git": "u"}, map[string]any{"git": "v"},
 			`spec.git: Forbidden: must not be set when spec.type is "": a client that changes the members of a union must change the discriminator too`},
-		{"the empty value is a choice", git, map[string]any{"type": "", "git": "u"}, ``},
+		{"the empty value is a choice that clears the members", git, map[string]any{"type": "", "git": "u"}, ``},
 	} {
-		t.Run("U4.3: "+tc.claim, func(t *testing.T) {
+		t.Run("U4.3: "+tc.name, func(t *testing.T) {
 			obj, old := persisted(tc.spec), persisted(tc.old)
-			for range 2 { // the same request again
+			for range 2 { // the same request again has the same result
 				errs, warnings := write(t, endpoint, obj.DeepCopy(), old)
 				got := ""
 				if len(errs) > 0 {
@@ -228,9 +222,8 @@ func TestU43WhatARequestLeavesOut(t *testing.T) {
 	}
 }
 
-// TestU43AGateKeepsWhatIsLeftOut (rules G2, U4.3, U9): a kept member needs its discriminator; a member that goes with it does
-// not.
-func TestU43AGateKeepsWhatIsLeftOut(t *testing.T) {
+// TestU43AKeptMemberNeedsItsDiscriminator (rules G2, U4.3, U9): a request that leaves out both removes both.
+func TestU43AKeptMemberNeedsItsDiscriminator(t *testing.T) {
 	endpoint := unionPlan(t, nil).Resource("v1")
 	old := persisted(map[string]any{"type": "Replicas", "replicas": int64(3)})
 	errs, _ := write(t, endpoint, persisted(map[string]any{"replicas": int64(4)}), old)
@@ -247,8 +240,8 @@ func TestU43AGateKeepsWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestU7ADeletedObjectKeepsItsErrors (rule U7), where the request leaves all unions as they were.
-func TestU7ADeletedObjectKeepsItsErrors(t *testing.T) {
+// TestU7ADeletedObjectMayStayInvalid (rule U7) if the request does not change its unions.
+func TestU7ADeletedObjectMayStayInvalid(t *testing.T) {
 	endpoint := unionPlan(t, withoutGates).Resource("v1")
 	old := persisted(map[string]any{"git": "u"})
 	changed := func(spec map[string]any) *unstructured.Unstructured {
@@ -269,8 +262,8 @@ func TestU7ADeletedObjectKeepsItsErrors(t *testing.T) {
 	}
 }
 
-// TestU7MetadataIsNeverStuck (rule U7): a write that changes nothing else passes, with ratcheting and without.
-func TestU7MetadataIsNeverStuck(t *testing.T) {
+// TestU7MetadataCanAlwaysBeChanged (rule U7), also of an object with invalid unions, and without ratcheting.
+func TestU7MetadataCanAlwaysBeChanged(t *testing.T) {
 	endpoint := unionPlan(t, withoutGates).Resource("v1")
 	old := persisted(map[string]any{"type": int64(5), "git": "u", "image": "i"})
 	old.Object["status"] = map[string]any{"git": "u"}
@@ -281,31 +274,31 @@ func TestU7MetadataIsNeverStuck(t *testing.T) {
 		edit(u)
 		return u
 	}
-	for claim, tc := range map[string]struct {
+	for name, tc := range map[string]struct {
 		obj    *unstructured.Unstructured
 		passes bool
 	}{
 		"labels and finalizers":        {edited(func(*unstructured.Unstructured) {}), true},
-		"nothing at all":               {old.DeepCopy(), true},
+		"nothing":                      {old.DeepCopy(), true},
 		"another field":                {edited(func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["image"] = "j" }), false},
-		"a field that is new":          {edited(func(u *unstructured.Unstructured) { u.Object["other"] = "o" }), false},
-		"a field that is gone":         {edited(func(u *unstructured.Unstructured) { delete(u.Object, "status") }), false},
-		"a field in place of another":  {edited(func(u *unstructured.Unstructured) { delete(u.Object, "status"); u.Object["other"] = "o" }), false},
+		"a new field":                  {edited(func(u *unstructured.Unstructured) { u.Object["other"] = "o" }), false},
+		"a removed field":              {edited(func(u *unstructured.Unstructured) { delete(u.Object, "status") }), false},
+		"a field instead of another":   {edited(func(u *unstructured.Unstructured) { delete(u.Object, "status"); u.Object["other"] = "o" }), false},
 		"the discriminator is removed": {edited(func(u *unstructured.Unstructured) { delete(u.Object["spec"].(map[string]any), "type") }), false},
 	} {
 		for _, ratchet := range []bool{false, true} {
 			featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.APIUnionsRatcheting, ratchet)
 			errs, _ := write(t, endpoint, tc.obj.DeepCopy(), old)
-			isForgiven := ratchet && claim != "the discriminator is removed"
+			isForgiven := ratchet && name != "the discriminator is removed"
 			if (len(errs) == 0) != (tc.passes || isForgiven) {
-				t.Errorf("%s, ratcheting %v: %v", claim, ratchet, errs)
+				t.Errorf("%s, ratcheting %v: %v", name, ratchet, errs)
 			}
 		}
 	}
 }
 
-// TestU7AForgivenEnumIsStillAnError (rules U6.1, U7, V1): upstream's ratcheting reports nothing of a value that it forgives.
-func TestU7AForgivenEnumIsStillAnError(t *testing.T) {
+// TestU7AnUnchangedUnsupportedValueIsAnError (rules U6.1, U7): upstream's ratcheting of the enum does not report it.
+func TestU7AnUnchangedUnsupportedValueIsAnError(t *testing.T) {
 	endpoint := unionPlan(t, withoutGates).Resource("v1")
 	for _, value := range []any{"Gone", int64(5), map[string]any{}} {
 		old := persisted(map[string]any{"type": value, "git": "u"})
@@ -317,8 +310,8 @@ func TestU7AForgivenEnumIsStillAnError(t *testing.T) {
 	}
 }
 
-// TestU7ScaleLooksAtNoStatus (rule U7).
-func TestU7ScaleLooksAtNoStatus(t *testing.T) {
+// TestU7ScaleDoesNotValidateTheStatus (rule U7).
+func TestU7ScaleDoesNotValidateTheStatus(t *testing.T) {
 	endpoint := unionPlan(t, withoutGates).Resource("v1beta1")
 	old := persisted(map[string]any{})
 	old.Object["status"] = map[string]any{"git": "u"}
@@ -331,19 +324,19 @@ func TestU7ScaleLooksAtNoStatus(t *testing.T) {
 		t.Errorf("scale: %v", errs)
 	}
 	if (*Endpoint)(nil).ForScale() != nil {
-		t.Error("R2: scale of nothing is something")
+		t.Error("R2: the scale endpoint of a nil Endpoint is not nil")
 	}
 }
 
-// TestU9NormalizationAndGatesAgree (rules U6, U9): a union moves off a member whose gate is disabled, and onto one only if
-// the gate lets it.
+// TestU9NormalizationAndGatesAgree (rules U6.3, U9): a discriminator may deselect a member whose gate is disabled, but
+// not select it.
 func TestU9NormalizationAndGatesAgree(t *testing.T) {
 	endpoint := unionPlan(t, nil).Resource("v1")
 	old := persisted(map[string]any{"type": "Replicas", "replicas": int64(3)})
 	obj := persisted(map[string]any{"type": "Git", "git": "u", "replicas": int64(3)})
 	errs, warnings := write(t, endpoint, obj, old)
 	if want := []string{`spec.replicas: cleared: spec.type changed from "Replicas" to "Git"`}; len(errs) != 0 || !cmp.Equal(want, warnings) {
-		t.Errorf("off the member: errors %v, warnings %q", errs, warnings)
+		t.Errorf("deselected: errors %v, warnings %q", errs, warnings)
 	}
 	if diff := cmp.Diff(map[string]any{"type": "Git", "git": "u"}, obj.Object["spec"]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -352,12 +345,12 @@ func TestU9NormalizationAndGatesAgree(t *testing.T) {
 	errs, warnings = write(t, endpoint, old.DeepCopy(), obj)
 	want := `spec.replicas: Required value: must be set when spec.type is "Replicas", but is dropped: feature gate "Replicas" is disabled`
 	if len(errs) != 1 || errs[0].Error() != want || warnings != nil {
-		t.Errorf("onto the member: errors %v, warnings %q", errs, warnings)
+		t.Errorf("selected: errors %v, warnings %q", errs, warnings)
 	}
 }
 
-// TestU9AGateThatRestoresTheUnion (rules U9, V3): what a gate brought back with all around it was not cleared.
-func TestU9AGateThatRestoresTheUnion(t *testing.T) {
+// TestU9ARestoredUnionIsNotReportedAsCleared (rules U9, V3): the gate keeps the object with the union.
+func TestU9ARestoredUnionIsNotReportedAsCleared(t *testing.T) {
 	endpoint := unionPlan(t, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.CustomFeatureGates.FeatureGates[0].FieldPaths = []string{".spec"}
 	}).Resource("v1")
@@ -368,7 +361,7 @@ func TestU9AGateThatRestoresTheUnion(t *testing.T) {
 	}
 }
 
-// TestU8ItemsAreFoundByTheirKeys (rule U8): a cleared member stays cleared wherever its item stands now.
+// TestU8ItemsAreFoundByTheirKeys (rule U8): isCleared finds an item at any index.
 func TestU8ItemsAreFoundByTheirKeys(t *testing.T) {
 	at := union.Cleared{Members: []string{"git"}, Path: []union.Step{
 		{Name: "items"}, {Keys: map[string]any{"name": "b"}, Index: 0},
@@ -384,10 +377,10 @@ func TestU8ItemsAreFoundByTheirKeys(t *testing.T) {
 		items []any
 		want  bool
 	}{
-		"cleared":       {[]any{item("a", "git"), item("b")}, true},
-		"restored":      {[]any{item("a"), item("b", "git")}, false},
-		"gone":          {[]any{item("a", "git"), "b"}, true},
-		"a null is not": {[]any{map[string]any{"name": "b", "git": nil}}, true},
+		"cleared":      {[]any{item("a", "git"), item("b")}, true},
+		"restored":     {[]any{item("a"), item("b", "git")}, false},
+		"item removed": {[]any{item("a", "git"), "b"}, true},
+		"null":         {[]any{map[string]any{"name": "b", "git": nil}}, true},
 	} {
 		if got := isCleared(map[string]any{"items": tc.items}, at); got != tc.want {
 			t.Errorf("%s: got %v", name, got)
@@ -395,7 +388,7 @@ func TestU8ItemsAreFoundByTheirKeys(t *testing.T) {
 	}
 }
 
-// TestU8VersionsWithTheSameFields (rule U8): all of the CRD's with conversion None.
+// TestU8VersionsWithTheSameFields (rule U8): with conversion None all versions of the CRD.
 func TestU8VersionsWithTheSameFields(t *testing.T) {
 	none := unionPlan(t, nil)
 	webhook := unionPlan(t, func(crd *apiextensionsv1.CustomResourceDefinition) {
@@ -411,7 +404,7 @@ func TestU8VersionsWithTheSameFields(t *testing.T) {
 	}
 }
 
-// TestV1UnionsAreCountedOnce (rule V1): neither dry runs nor writes that fail elsewhere count, nor do earlier tries.
+// TestV1UnionsAreCountedOnce (rule V1): dry runs, other failures and earlier attempts are not counted.
 func TestV1UnionsAreCountedOnce(t *testing.T) {
 	plan := unionPlan(t, withoutGates)
 	endpoint := plan.Resource("v1")
@@ -445,10 +438,7 @@ func TestV1UnionsAreCountedOnce(t *testing.T) {
 	crd := testCRD(t)
 	crd.UID = plan.crd
 	withoutGates(crd)
-	c := &crdCollector{counts: collector.counts}
-	c.setLister(crdList{crd})
-	registry := testutil.NewFakeKubeRegistry("1.37.0")
-	registry.CustomMustRegister(c)
+	registry, _ := registryOf(crd)
 	want := `
 # HELP apiextensions_apiserver_union_normalizations_total [ALPHA] Unions of which a change of the discriminator cleared members. A request counts once per union of the schema.
 # TYPE apiextensions_apiserver_union_normalizations_total counter
@@ -463,14 +453,14 @@ apiextensions_apiserver_union_validation_failures_total{group="example.com",reas
 	}
 }
 
-// TestR2NoUnionsNoWork (rule R2): an endpoint without unions does nothing about them, at no cost.
-func TestR2NoUnionsNoWork(t *testing.T) {
+// TestR2WithoutUnionsNothingIsAllocated (rule R2).
+func TestR2WithoutUnionsNothingIsAllocated(t *testing.T) {
 	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
 	obj, ctx := customResource("v1", map[string]any{"git": "u"}), t.Context()
 	for name, e := range map[string]*Endpoint{"no plan": nil, "gates alone": endpoint} {
 		if allocs := testing.AllocsPerRun(100, func() {
 			if e.UnionNormalizer() != nil || e.ValidateUnions(ctx, obj, nil, nil) != nil {
-				t.Errorf("%s: something to do", name)
+				t.Errorf("%s: a normalizer or an error", name)
 			}
 		}); allocs != 0 {
 			t.Errorf("%s: %v allocations", name, allocs)
@@ -478,16 +468,11 @@ func TestR2NoUnionsNoWork(t *testing.T) {
 	}
 }
 
-// TestV2TheAnnotationIsBounded (rules R1, V2): paths may have keys of any length in them.
-func TestV2TheAnnotationIsBounded(t *testing.T) {
+// TestV2ClearedMembersAreAnnotated (rules R1, V2): paths may contain keys of any length.
+func TestV2ClearedMembersAreAnnotated(t *testing.T) {
 	annotated := func(cleared ...union.Cleared) string {
 		t.Helper()
-		ctx := audit.WithAuditContext(t.Context())
-		if err := audit.AuditContextFrom(ctx).Init(audit.RequestAuditConfig{Level: auditinternal.LevelMetadata}, nil); err != nil {
-			t.Fatal(err)
-		}
-		annotateCleared(ctx, cleared)
-		return audit.AuditContextFrom(ctx).GetEventAnnotations()[clearedAnnotation]
+		return annotationsOf(t, func(ctx context.Context) { annotateCleared(ctx, cleared) })[clearedAnnotation]
 	}
 	at := func(key string, members ...string) union.Cleared {
 		return union.Cleared{Members: members, Path: []union.Step{{Name: "map"}, {Name: key}}}
@@ -504,7 +489,7 @@ func TestV2TheAnnotationIsBounded(t *testing.T) {
 	}
 }
 
-// defaultedPlan is the plan of a CRD whose discriminator has a default in v1, and the schemas that fill it in.
+// defaultedPlan returns the plan of a CRD whose discriminator has a default in v1, and its schemas as a defaulter.
 func defaultedPlan(t *testing.T, gate bool) (*Plan, schemaDefaulter) {
 	t.Helper()
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.APIUnions, gate)
@@ -527,30 +512,30 @@ func (d schemaDefaulter) Default(obj runtime.Object) {
 	}
 }
 
-// TestU43RequestsAreNotSwitchedByADefault (rules F2, U4.3).
-func TestU43RequestsAreNotSwitchedByADefault(t *testing.T) {
+// TestU43ADefaultDoesNotSwitchAUnion (rules F2, U4.3).
+func TestU43ADefaultDoesNotSwitchAUnion(t *testing.T) {
 	plan, schemas := defaultedPlan(t, true)
 	endpoint, requests := plan.Resource("v1"), plan.Defaulter(schemas)
 	old := persisted(map[string]any{"type": "Replicas", "replicas": int64(3)})
 	for _, tc := range []struct {
-		claim      string
+		name       string
 		spec, want map[string]any
 		refused    bool
 	}{
-		{"its members are carried", map[string]any{"replicas": int64(3)}, map[string]any{"replicas": int64(3)}, true},
-		{"the default is written", map[string]any{"type": "Git", "git": "u", "replicas": int64(3)}, map[string]any{"type": "Git", "git": "u"}, false},
-		{"only what the default selects is carried", map[string]any{"git": "u"}, map[string]any{"type": "Git", "git": "u"}, false},
-		{"nothing is carried", map[string]any{}, map[string]any{"type": "Git"}, true},
+		{"with a member that the default does not select it is not filled in", map[string]any{"replicas": int64(3)}, map[string]any{"replicas": int64(3)}, true},
+		{"a client may set it", map[string]any{"type": "Git", "git": "u", "replicas": int64(3)}, map[string]any{"type": "Git", "git": "u"}, false},
+		{"with the member that the default selects it is filled in", map[string]any{"git": "u"}, map[string]any{"type": "Git", "git": "u"}, false},
+		{"without members it is filled in", map[string]any{}, map[string]any{"type": "Git"}, true},
 	} {
 		obj := persisted(tc.spec)
 		requests.Default(obj)
 		errs, _ := write(t, endpoint, obj, old)
-		requests.Default(obj) // as after a webhook
+		requests.Default(obj) // upstream defaults the result of a webhook, too
 		if diff := cmp.Diff(tc.want, obj.Object["spec"]); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.claim, diff)
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
 		if (len(errs) > 0) != tc.refused {
-			t.Errorf("%s: %v", tc.claim, errs)
+			t.Errorf("%s: %v", tc.name, errs)
 		}
 	}
 	for name, obj := range map[string]runtime.Object{
@@ -566,10 +551,10 @@ func TestU43RequestsAreNotSwitchedByADefault(t *testing.T) {
 		}
 	}
 	off, schemas := defaultedPlan(t, false)
-	if _, ours := off.Defaulter(schemas).(unionDefaulter); ours {
-		t.Error("F2: other defaults with the gate off")
+	if _, wrapped := off.Defaulter(schemas).(unionDefaulter); wrapped {
+		t.Error("F2: defaults differ from upstream's with the gate off")
 	}
-	if _, ours := unionPlan(t, withoutGates).Defaulter(schemas).(unionDefaulter); ours {
-		t.Error("R2: work where no discriminator has a default")
+	if _, wrapped := unionPlan(t, withoutGates).Defaulter(schemas).(unionDefaulter); wrapped {
+		t.Error("R2: the defaulter is wrapped although no discriminator has a default")
 	}
 }

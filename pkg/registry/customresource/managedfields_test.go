@@ -22,16 +22,17 @@ func managed(manager, operation, version, fields string) metav1.ManagedFieldsEnt
 	}
 }
 
-// updated and applied are entries of v1beta1, the latter of alice.
+// updated returns an entry for updates in v1beta1.
 func updated(manager, fields string) metav1.ManagedFieldsEntry {
 	return managed(manager, "Update", "v1beta1", fields)
 }
 
+// applied returns the entry of alice for server-side apply in v1beta1.
 func applied(fields string) metav1.ManagedFieldsEntry {
 	return managed("alice", "Apply", "v1beta1", fields)
 }
 
-// fieldsByManager returns what each entry of an object says, by manager and operation.
+// fieldsByManager returns the fields of the entries of an object, by manager and operation.
 func fieldsByManager(u *unstructured.Unstructured) map[string]string {
 	got := map[string]string{}
 	for _, entry := range u.GetManagedFields() {
@@ -40,7 +41,7 @@ func fieldsByManager(u *unstructured.Unstructured) map[string]string {
 	return got
 }
 
-// managedResource returns an object as a write finds it.
+// managedResource returns a persisted object with entries.
 func managedResource(version string, spec map[string]any, entries ...metav1.ManagedFieldsEntry) *unstructured.Unstructured {
 	u := customResource(version, spec)
 	u.SetUID("uid")
@@ -66,7 +67,7 @@ const (
 	countImage   = `{"f:spec":{"f:count":{},"f:image":{}}}`
 )
 
-// convertedWrites are the cases of TestG7OwnersOfAConvertedWrite.
+// convertedWrites are the cases of TestG7ManagedFieldsOfAConvertedWrite.
 var convertedWrites = []struct {
 	name             string
 	old              string // empty on create
@@ -77,81 +78,82 @@ var convertedWrites = []struct {
 	conversions      int
 }{
 	{
-		name:  "G7.1: a field that is dropped on create",
+		name:  "G7.1: a field that is dropped on create has no owner",
 		after: []metav1.ManagedFieldsEntry{updated("alice", countImage)}, requested: `{image: i, count: 3}`, final: `{image: i}`,
 		want: map[string]string{"alice Update": imageOnly}, conversions: 2,
 	},
 	{
-		name: "G7.1, G7.2: a field that an update changed and a gate kept", old: `{image: i, count: 3}`,
+		name: "G7.1, G7.2: a field that an update changes and a gate keeps keeps its owner", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{updated("alice", countImage)}, after: []metav1.ManagedFieldsEntry{updated("bob", countImage)},
 		requested: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
 		want: map[string]string{"alice Update": countOnly, "bob Update": imageOnly}, conversions: 3,
 	},
 	{
-		name: "G7.2: a field that an update left out and a gate kept", old: `{image: i, count: 3}`,
+		name: "G7.2: a field that an update leaves out and a gate keeps keeps its owner", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{applied(countOnly), updated("carol", imageOnly)}, after: []metav1.ManagedFieldsEntry{updated("bob", imageOnly)},
 		requested: `{image: j}`, final: `{image: j, count: 3}`,
 		want: map[string]string{"alice Apply": countOnly, "bob Update": imageOnly}, conversions: 3,
 	},
 	{
-		name: "G7.2: the owner in the storage version", old: `{image: i, count: 3}`,
+		name: "G7.2: an owner in the storage version stays owner", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{managed("alice", "Update", "v1", replicasOnly)}, after: []metav1.ManagedFieldsEntry{updated("bob", countImage)},
 		requested: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
 		want: map[string]string{"alice Update": replicasOnly, "bob Update": imageOnly}, conversions: 3,
 	},
 	{
-		name: "U8: an entry of a version that the CRD does not have is left alone", old: `{count: 3}`,
+		name: "U8: an entry of a version that the CRD does not have is not corrected", old: `{count: 3}`,
 		before:    []metav1.ManagedFieldsEntry{managed("alice", "Update", "v0", countImage)},
 		after:     []metav1.ManagedFieldsEntry{managed("alice", "Update", "v0", imageOnly), updated("bob", countOnly)},
 		requested: `{count: 5}`, final: `{count: 3}`,
 		want: map[string]string{"alice Update": imageOnly}, conversions: 3,
 	},
 	{
-		name: "G7: metadata that the webhook wrote is owned as ever", old: `{count: 3}`,
+		name: "G7: entries are not corrected for metadata that the webhook changed", old: `{count: 3}`,
 		before:    []metav1.ManagedFieldsEntry{updated("alice", countOnly)},
 		after:     []metav1.ManagedFieldsEntry{updated("bob", `{"f:metadata":{"f:labels":{"f:changed-by":{}}},"f:spec":{"f:count":{}}}`)},
 		requested: `{count: 5}`, final: `{count: 3}`,
 		want: map[string]string{"alice Update": countOnly, "bob Update": `{"f:metadata":{"f:labels":{"f:changed-by":{}}}}`}, conversions: 3,
 	},
 	{
-		name: "G4, G7: the same apply again", old: `{image: i, count: 3}`,
+		name: "G4, G7: the same configuration applied again changes nothing", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{applied(countImage)}, after: []metav1.ManagedFieldsEntry{applied(countImage)},
 		applied: `{image: i, count: 3}`, requested: `{image: i, count: 3}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": countImage}, conversions: 2,
 	},
 	{
-		name: "G7.1: who applies the persisted value shares it", old: `{image: i, count: 3}`,
+		name: "G7.1: an applier of the persisted value shares the field", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{updated("bob", countImage)}, after: []metav1.ManagedFieldsEntry{applied(countOnly), updated("bob", countImage)},
 		applied: `{count: 3}`, requested: `{image: i, count: 3}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": countOnly, "bob Update": countImage}, conversions: 2,
 	},
 	{
-		name: "G7.1: who applies another value by force does not become owner", old: `{image: i, count: 3}`,
+		name: "G7.1: a forced apply of another value does not make an owner", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{updated("bob", countImage)}, after: []metav1.ManagedFieldsEntry{applied(countImage)},
 		applied: `{image: j, count: 5}`, requested: `{image: j, count: 5}`, final: `{image: j, count: 3}`,
 		want: map[string]string{"alice Apply": imageOnly, "bob Update": countOnly}, conversions: 3,
 	},
 	{
-		name: "G7.2: an applier that leaves it out owns it no more", old: `{image: i, count: 3}`,
+		name: "G7.2: an applier that leaves the field out gives it up", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{applied(countImage)}, after: []metav1.ManagedFieldsEntry{applied(imageOnly)},
 		applied: `{image: i}`, requested: `{image: i}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": imageOnly}, conversions: 3,
 	},
 	{
-		name: "G7.2: an applier that names another value than it applied before owns it still", old: `{image: i, count: 3}`,
+		name: "G7.2: an owner that applies another value stays owner", old: `{image: i, count: 3}`,
 		before: []metav1.ManagedFieldsEntry{applied(countImage)}, after: []metav1.ManagedFieldsEntry{applied(countImage)},
 		applied: `{image: i, count: 5}`, requested: `{image: i, count: 5}`, final: `{image: i, count: 3}`,
 		want: map[string]string{"alice Apply": countImage}, conversions: 3,
 	},
 	{
-		name: "G1: nothing is converted for owners where no field is disabled", old: `{image: i}`,
+		name: "G1: managedFields need no conversion if the gates change nothing", old: `{image: i}`,
 		after: []metav1.ManagedFieldsEntry{updated("alice", imageOnly)}, requested: `{image: j}`, final: `{image: j}`,
 		want: map[string]string{"alice Update": imageOnly}, conversions: 2,
 	},
 }
 
-// TestG7OwnersOfAConvertedWrite has writes in v1beta1, which calls the disabled replicas count, of a CRD with a webhook.
-func TestG7OwnersOfAConvertedWrite(t *testing.T) {
+// TestG7ManagedFieldsOfAConvertedWrite (rules G1, G7, U8) has writes in v1beta1 of a CRD with a webhook: the disabled
+// field replicas has the name count there.
+func TestG7ManagedFieldsOfAConvertedWrite(t *testing.T) {
 	for _, tc := range convertedWrites {
 		t.Run(tc.name, func(t *testing.T) {
 			webhook := &renamer{}
@@ -169,14 +171,14 @@ func TestG7OwnersOfAConvertedWrite(t *testing.T) {
 			u.SetManagedFields(tc.after)
 			request.AfterUpdate(u, nil)
 			webhook.calls = 0
-			if err := request.evaluateAndCorrectOwners(u, old); err != nil {
+			if err := request.evaluateAndCorrect(u, old); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, fieldsByManager(u)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(specOf(t, tc.final), u.Object["spec"]); diff != "" {
-				t.Errorf("the object (-want +got):\n%s", diff)
+				t.Errorf("G2: final object (-want +got):\n%s", diff)
 			}
 			if webhook.calls != tc.conversions {
 				t.Errorf("G1: %d conversions, want %d", webhook.calls, tc.conversions)
@@ -185,44 +187,45 @@ func TestG7OwnersOfAConvertedWrite(t *testing.T) {
 	}
 }
 
-// TestG7ManagedFieldsThatAClientSends, and those that somebody removed after field management, have the last word.
+// TestG7ManagedFieldsThatAClientSends (rule G7): corrections start from the managedFields that the client sends, and do
+// not add any that were removed after field management.
 func TestG7ManagedFieldsThatAClientSends(t *testing.T) {
 	alice := managed("alice", "Update", "v1", replicasOnly)
 	bob := managed("bob", "Update", "v1", imageOnly)
 	for _, tc := range []struct {
 		name  string
 		sent  []metav1.ManagedFieldsEntry
-		after []metav1.ManagedFieldsEntry // of field management
-		final []metav1.ManagedFieldsEntry // what is left of them when the gates are requested
+		after []metav1.ManagedFieldsEntry // the result of field management
+		final []metav1.ManagedFieldsEntry // the entries when the gates are evaluated
 		skip  bool                        // field management does not run
 		want  map[string]string
 	}{
 		{
-			name: "G7.2: a client that sends none leaves the owner", after: []metav1.ManagedFieldsEntry{bob}, final: []metav1.ManagedFieldsEntry{bob},
+			name: "G7.2: if the client sends none, the owner stays", after: []metav1.ManagedFieldsEntry{bob}, final: []metav1.ManagedFieldsEntry{bob},
 			want: map[string]string{"alice Update": replicasOnly, "bob Update": imageOnly},
 		},
 		{
-			name: "G7.2: the owner is all that is left", want: map[string]string{"alice Update": replicasOnly},
+			name: "G7.2: the owner stays, even if it has the only entry", want: map[string]string{"alice Update": replicasOnly},
 		},
 		{
-			name: "G7: a client that resets them gets none back", sent: []metav1.ManagedFieldsEntry{},
+			name: "G7: if the client resets them, they stay reset", sent: []metav1.ManagedFieldsEntry{},
 			after: []metav1.ManagedFieldsEntry{bob}, final: []metav1.ManagedFieldsEntry{bob}, want: map[string]string{"bob Update": imageOnly},
 		},
 		{
-			name: "G7: nor one that sends an empty entry", sent: []metav1.ManagedFieldsEntry{{}},
+			name: "G7: an empty entry resets them, too", sent: []metav1.ManagedFieldsEntry{{}},
 			after: []metav1.ManagedFieldsEntry{bob}, final: []metav1.ManagedFieldsEntry{bob}, want: map[string]string{"bob Update": imageOnly},
 		},
 		{
-			name: "G7: a client that sends others has these", sent: []metav1.ManagedFieldsEntry{managed("carol", "Apply", "v1", replicasOnly)},
+			name: "G7: if the client sends others, these are corrected", sent: []metav1.ManagedFieldsEntry{managed("carol", "Apply", "v1", replicasOnly)},
 			after: []metav1.ManagedFieldsEntry{bob}, final: []metav1.ManagedFieldsEntry{bob},
 			want: map[string]string{"carol Apply": replicasOnly, "bob Update": imageOnly},
 		},
 		{
-			name: "G7: where they were removed for an object that is too large they stay so", after: []metav1.ManagedFieldsEntry{bob},
+			name: "G7: if they were removed because the object is too large, they stay removed", after: []metav1.ManagedFieldsEntry{bob},
 			want: map[string]string{},
 		},
 		{
-			name: "G7: where field management does not run there are none to correct", skip: true, want: map[string]string{},
+			name: "G7: if field management does not run, there are none to correct", skip: true, want: map[string]string{},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -254,25 +257,24 @@ func TestG7ManagedFieldsThatAClientSends(t *testing.T) {
 	}
 }
 
-// TestG7OwnersOfACreatedObject: what was dropped has no owner, what it left empty has (G3), and an object without
-// managedFields gets no empty list of them.
-func TestG7OwnersOfACreatedObject(t *testing.T) {
+// TestG7ManagedFieldsOfACreatedObject (rules G3, G7).
+func TestG7ManagedFieldsOfACreatedObject(t *testing.T) {
 	_, request := planFor(t, testCRD(t), nil).Resource("v1").Begin(t.Context(), nil)
 	for _, tc := range []struct {
 		name         string
 		fields, want []metav1.ManagedFieldsEntry
 	}{
 		{
-			"G7.1: one of two fields is dropped",
+			"G7.1: a dropped field has no owner",
 			[]metav1.ManagedFieldsEntry{managed("alice", "Update", "v1", `{"f:kind":{},"f:spec":{".":{},"f:replicas":{}}}`)},
 			[]metav1.ManagedFieldsEntry{managed("alice", "Update", "v1", `{"f:kind":{},"f:spec":{}}`)},
 		},
 		{
-			"G3: the only field of the object is dropped",
+			"G3: an object whose only field is dropped keeps its owner",
 			[]metav1.ManagedFieldsEntry{managed("alice", "Update", "v1", replicasOnly)},
 			[]metav1.ManagedFieldsEntry{managed("alice", "Update", "v1", `{"f:spec":{}}`)},
 		},
-		{"G7: there is no entry", nil, nil},
+		{"G7: an object without managedFields gets no empty list", nil, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			u, want := customResource("v1", specOf(t, `{replicas: 3}`)), customResource("v1", map[string]any{})
@@ -288,7 +290,7 @@ func TestG7OwnersOfACreatedObject(t *testing.T) {
 	}
 }
 
-// TestG7BeforeApplyAdjustsTheConfiguration where the paths of the gates apply, and nowhere else.
+// TestG7BeforeApplyAdjustsTheConfiguration (rule G7.3) in versions in which the paths of the gates apply.
 func TestG7BeforeApplyAdjustsTheConfiguration(t *testing.T) {
 	for name, tc := range map[string]struct {
 		plan                    *Plan
@@ -299,16 +301,16 @@ func TestG7BeforeApplyAdjustsTheConfiguration(t *testing.T) {
 		"G7.3: in the storage version the persisted value is applied": {
 			planFor(t, withWebhook(t), &renamer{}), "v1", `{replicas: 3}`, `{image: i, replicas: 5}`, `{image: i, replicas: 3}`, true, true,
 		},
-		"G7.3: with conversion None in every version": {
+		"G7.3: with conversion None the persisted value is applied in every version": {
 			planFor(t, testCRD(t), nil), "v1beta1", `{replicas: 3}`, `{image: i, replicas: 5}`, `{image: i, replicas: 3}`, true, true,
 		},
-		"G7.1: what is not persisted is not applied": {
+		"G7.1: a field that is not persisted is not applied": {
 			planFor(t, testCRD(t), nil), "v1", `{image: i}`, `{image: i, replicas: 5}`, `{image: i}`, true, true,
 		},
-		"G4: what is as persisted is applied as it is": {
+		"G4: the persisted value is applied without adjustment": {
 			planFor(t, testCRD(t), nil), "v1", `{replicas: 3}`, `{replicas: 3}`, `{replicas: 3}`, false, true,
 		},
-		"G1: in another version behind a webhook nobody knows the fields": {
+		"G1: in another version behind a webhook nothing is adjusted": {
 			planFor(t, withWebhook(t), &renamer{}), "v1beta1", `{count: 3}`, `{count: 5}`, `{count: 5}`, false, false,
 		},
 	} {
@@ -318,13 +320,13 @@ func TestG7BeforeApplyAdjustsTheConfiguration(t *testing.T) {
 			live, sent := managedResource(tc.version, specOf(t, tc.live)), customResource(tc.version, specOf(t, tc.sent))
 			got, ok := request.BeforeApply(live, sent, "alice").(*unstructured.Unstructured)
 			if !ok {
-				t.Fatal("no object")
+				t.Fatal("got no object")
 			}
 			if diff := cmp.Diff(specOf(t, tc.want), got.Object["spec"]); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]any{specOf(t, tc.live), specOf(t, tc.sent)}, []any{live.Object["spec"], sent.Object["spec"]}); diff != "" {
-				t.Errorf("R4: an argument was changed:\n%s", diff)
+				t.Errorf("R4: an argument was modified:\n%s", diff)
 			}
 			if applier := request.managed.applier; request.managed.adjusted != tc.wantAdjusted || (applier.DisabledFields != nil) != tc.isGuarded || applier.Manager != "alice" {
 				t.Errorf("adjusted %v, applier %+v", request.managed.adjusted, applier)
@@ -336,8 +338,8 @@ func TestG7BeforeApplyAdjustsTheConfiguration(t *testing.T) {
 	}
 }
 
-// TestG7StatusAndScaleAreOtherEntries: a manager has an entry for each subresource.
-func TestG7StatusAndScaleAreOtherEntries(t *testing.T) {
+// TestG7StatusAndScaleHaveTheirOwnEntries (rule G7): a manager has an entry for each subresource.
+func TestG7StatusAndScaleHaveTheirOwnEntries(t *testing.T) {
 	plan := planFor(t, testCRD(t), nil)
 	for want, endpoint := range map[string]*Endpoint{"": plan.Resource("v1"), "status": plan.Status("v1"), "scale": plan.Resource("v1").ForScale()} {
 		if got := endpoint.subresource(); got != want {
@@ -346,14 +348,14 @@ func TestG7StatusAndScaleAreOtherEntries(t *testing.T) {
 	}
 }
 
-// TestG7AScaleWriteToADisabledFieldOwnsNothing: scale has all of its entries from the persisted object.
-func TestG7AScaleWriteToADisabledFieldOwnsNothing(t *testing.T) {
+// TestG7AScaleWriteDoesNotOwnADisabledField (rule G7.1): field management of scale does not see the custom resource.
+func TestG7AScaleWriteDoesNotOwnADisabledField(t *testing.T) {
 	_, request := planFor(t, testCRD(t), nil).Resource("v1").ForScale().Begin(t.Context(), nil)
 	scaled := managed("hpa", "Update", "v1", replicasOnly)
 	scaled.Subresource = "scale"
 	old := managedResource("v1", specOf(t, `{replicas: 3}`), managed("alice", "Apply", "v1", replicasOnly))
 	u := managedResource("v1", specOf(t, `{replicas: 5}`), scaled)
-	if err := request.evaluateAndCorrectOwners(u, old); err != nil {
+	if err := request.evaluateAndCorrect(u, old); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"alice Apply": replicasOnly}, fieldsByManager(u)); diff != "" {
@@ -361,7 +363,7 @@ func TestG7AScaleWriteToADisabledFieldOwnsNothing(t *testing.T) {
 	}
 }
 
-// forcedTo returns an apply by force that makes an object with a spec.
+// forcedTo returns a forced apply whose result has a spec.
 func forcedTo(text string) func(*testing.T) (runtime.Object, error) {
 	return func(t *testing.T) (runtime.Object, error) { return managedResource("v1beta1", specOf(t, text)), nil }
 }
@@ -384,26 +386,26 @@ var convertedConflicts = []struct {
 		live: `{image: i}`, sent: `{image: j, count: 5}`, forced: forcedTo(`{image: j, count: 5}`), want: `{image: j}`,
 	},
 	{
-		name: "a conflict about other fields alone stands", version: "v1beta1",
+		name: "a conflict about other fields stands", version: "v1beta1",
 		live: `{image: i, count: 3}`, sent: `{image: j, count: 3}`, forced: forcedTo(`{image: j, count: 3}`),
 	},
 	{
-		name: "where the paths apply the configuration was adjusted before", version: "v1",
+		name: "in a version in which the paths apply, the configuration was adjusted before", version: "v1",
 		live: `{image: i, replicas: 3}`, sent: `{image: j, replicas: 5}`, forced: forcedTo(`{image: j, replicas: 5}`),
 	},
 	{
-		name: "an apply that fails by force fails", version: "v1beta1", live: `{count: 3}`, sent: `{count: 5}`,
+		name: "if the forced apply fails, the conflict stands", version: "v1beta1", live: `{count: 3}`, sent: `{count: 5}`,
 		forced: func(*testing.T) (runtime.Object, error) { return nil, errors.New("refused") },
 	},
 	{
-		name: "a webhook that fails leaves the conflict", version: "v1beta1", live: `{count: 3}`, sent: `{count: 5}`, forced: forcedTo(`{count: 5}`),
+		name: "if the webhook fails, the conflict stands", version: "v1beta1", live: `{count: 3}`, sent: `{count: 5}`, forced: forcedTo(`{count: 5}`),
 		crd: func(t *testing.T) *Plan {
 			return planFor(t, withWebhook(t), &renamer{err: errors.New("webhook is down")})
 		},
 	},
 }
 
-// TestG7ConflictsOfAConvertedApply: what the gates set back raises no conflict.
+// TestG7ConflictsOfAConvertedApply (rule G7.3): a conflict about fields that the gates keep or drop is resolved.
 func TestG7ConflictsOfAConvertedApply(t *testing.T) {
 	for _, tc := range convertedConflicts {
 		t.Run(tc.name, func(t *testing.T) {
@@ -424,7 +426,7 @@ func TestG7ConflictsOfAConvertedApply(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(specOf(t, tc.sent), sent.Object["spec"]); diff != "" {
-				t.Errorf("R4: the configuration was changed:\n%s", diff)
+				t.Errorf("R4: the configuration was modified:\n%s", diff)
 			}
 		})
 	}
@@ -435,15 +437,15 @@ func TestG7AdjustedBy(t *testing.T) {
 		name                                  string
 		configuration, requested, final, want string // an empty want is the configuration
 	}{
-		{name: "nothing became of it", configuration: `{a: 1}`, requested: `{a: 1, b: 2}`, final: `{a: 1, b: 2}`},
-		{name: "a field that the gates set back", configuration: `{a: 1, b: 2}`, requested: `{a: 1, b: 2}`, final: `{a: 0, b: 2}`, want: `{a: 0, b: 2}`},
-		{name: "a field that they dropped", configuration: `{a: 1, b: 2}`, requested: `{a: 1, b: 2}`, final: `{b: 2}`, want: `{b: 2}`},
-		{name: "a field of an object", configuration: `{o: {a: 1, b: 2}}`, requested: `{o: {a: 1, b: 2, c: 3}}`, final: `{o: {a: 0, b: 2, c: 3}}`, want: `{o: {a: 0, b: 2}}`},
-		{name: "the only field of an object", configuration: `{o: {a: 1}}`, requested: `{o: {a: 1}}`, final: `{o: {}}`, want: `{o: {}}`},
-		{name: "what the configuration does not name", configuration: `{a: 1}`, requested: `{a: 1, b: 2}`, final: `{a: 1}`},
-		{name: "an object that became a list", configuration: `{o: {a: 1}}`, requested: `{o: {a: 1}}`, final: `{o: [1]}`, want: `{o: [1]}`},
-		{name: "metadata is the client's", configuration: `{metadata: {labels: {a: b}}}`, requested: `{metadata: {labels: {a: b}}}`, final: `{metadata: {}}`},
-		{name: "an empty configuration", configuration: `{}`, requested: `{a: 1}`, final: `{}`},
+		{name: "a field that the gates do not change stays", configuration: `{a: 1}`, requested: `{a: 1, b: 2}`, final: `{a: 1, b: 2}`},
+		{name: "a kept field has its persisted value", configuration: `{a: 1, b: 2}`, requested: `{a: 1, b: 2}`, final: `{a: 0, b: 2}`, want: `{a: 0, b: 2}`},
+		{name: "a dropped field is removed", configuration: `{a: 1, b: 2}`, requested: `{a: 1, b: 2}`, final: `{b: 2}`, want: `{b: 2}`},
+		{name: "a kept field of an object has its persisted value", configuration: `{o: {a: 1, b: 2}}`, requested: `{o: {a: 1, b: 2, c: 3}}`, final: `{o: {a: 0, b: 2, c: 3}}`, want: `{o: {a: 0, b: 2}}`},
+		{name: "an object whose only field is dropped stays", configuration: `{o: {a: 1}}`, requested: `{o: {a: 1}}`, final: `{o: {}}`, want: `{o: {}}`},
+		{name: "a field that is not in the configuration is not added", configuration: `{a: 1}`, requested: `{a: 1, b: 2}`, final: `{a: 1}`},
+		{name: "an object may become a list", configuration: `{o: {a: 1}}`, requested: `{o: {a: 1}}`, final: `{o: [1]}`, want: `{o: [1]}`},
+		{name: "metadata is not adjusted", configuration: `{metadata: {labels: {a: b}}}`, requested: `{metadata: {labels: {a: b}}}`, final: `{metadata: {}}`},
+		{name: "an empty configuration stays empty", configuration: `{}`, requested: `{a: 1}`, final: `{}`},
 	} {
 		t.Run("G7.3: "+tc.name, func(t *testing.T) {
 			configuration, final := testyaml.Object(t, tc.configuration), testyaml.Object(t, tc.final)
@@ -456,7 +458,7 @@ func TestG7AdjustedBy(t *testing.T) {
 				t.Errorf("changed %v (-want +got):\n%s", changed, diff)
 			}
 			if diff := cmp.Diff(testyaml.Object(t, tc.configuration), configuration); diff != "" {
-				t.Errorf("R4: the configuration was changed:\n%s", diff)
+				t.Errorf("R4: the configuration was modified:\n%s", diff)
 			}
 		})
 	}

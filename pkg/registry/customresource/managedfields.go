@@ -16,41 +16,42 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// fieldManagement is what a request remembers of the field management of its last attempt. managedFields are kept as
-// they are in the objects: to decode them costs as much as a write, and few writes need them.
+// fieldManagement is what a Request keeps from the field management of its last attempt. managedFields are kept
+// undecoded: to decode them costs as much as a write, and few writes need them.
 type fieldManagement struct {
-	// done reports whether it ran, leftEntries whether it left any entries.
-	done, leftEntries bool
-	// sent are the managedFields that the client sent with an update.
+	// ran reports whether field management ran, and hasEntries whether its result has managedFields.
+	ran, hasEntries bool
+	// sent are the managedFields in the object of an update request.
 	sent any
-	// applier is who made a server-side apply request, or nil.
+	// applier is the manager of a server-side apply request with its configuration. It is nil for other requests.
 	applier *ownership.Applier
 	// adjusted reports whether the applier's configuration was adjusted.
 	adjusted bool
-	// conflict is what the gates do to the configuration as the applier sent it, if that was in conflict.
+	// conflict is the outcome of AfterConflict: what the gates do to the applied configuration. It is nil if AfterConflict
+	// changed nothing.
 	conflict *fieldgate.Result
 }
 
-// managedFields returns the managedFields of an object as they are in it, or nil if there are none.
+// managedFields returns the undecoded managedFields of an object, or nil if there are none.
 func managedFields(u *unstructured.Unstructured) any {
 	entries, _, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "managedFields")
 	return entries
 }
 
-// setManagedFields is the opposite. managedFields are copied.
+// setManagedFields sets a copy of undecoded managedFields in an object.
 func setManagedFields(u *unstructured.Unstructured, managedFields any) {
 	if metadata, ok := u.Object["metadata"].(map[string]any); ok && managedFields != nil {
 		metadata["managedFields"] = runtime.DeepCopyJSONValue(managedFields)
 	}
 }
 
-// entriesOf decodes what managedFields returned.
+// entriesOf decodes the result of managedFields.
 func entriesOf(managedFields any) []metav1.ManagedFieldsEntry {
 	u := unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": managedFields}}}
 	return u.GetManagedFields()
 }
 
-// configuration returns what the manager of a server-side apply request sent, or nil if it is no such request.
+// configuration returns the applied configuration of a server-side apply request, or nil for other requests.
 func (m *fieldManagement) configuration() map[string]any {
 	if m.applier == nil {
 		return nil
@@ -58,9 +59,10 @@ func (m *fieldManagement) configuration() map[string]any {
 	return m.applier.Configuration
 }
 
-// BeforeApply implements fieldmanager.Participant: disabled fields of the configuration are adjusted (rules G4, G7).
+// BeforeApply implements fieldmanager.Participant. It returns the configuration with its disabled fields as the gates
+// will drop or keep them (rules G4, G7).
 func (r *Request) BeforeApply(live, configuration runtime.Object, manager string) runtime.Object {
-	r.managed = fieldManagement{done: true}
+	r.managed = fieldManagement{ran: true}
 	persisted, ok := live.(*unstructured.Unstructured)
 	sent, isObject := configuration.(*unstructured.Unstructured)
 	if !ok || !isObject {
@@ -84,9 +86,12 @@ func (r *Request) applyAdjusted(adjusted map[string]any, changed bool) runtime.O
 	return &unstructured.Unstructured{Object: adjusted}
 }
 
-// AfterConflict implements fieldmanager.Participant. Where a webhook converts, nobody knows where a version other than
-// the stored one has the disabled fields: they are those that the gates set back (rule G7.3).
-func (r *Request) AfterConflict(live, configuration runtime.Object, forced func() (runtime.Object, error)) runtime.Object {
+// AfterConflict implements fieldmanager.ConflictResolver, for versions in which the paths of the gates do not apply. It
+// evaluates the gates on the result of a forced apply, and returns the configuration with the fields as they are after
+// that (rule G7.3).
+func (r *Request) AfterConflict(
+	live, configuration runtime.Object, forced func() (runtime.Object, error),
+) runtime.Object {
 	e := r.endpoint
 	sent, ok := configuration.(*unstructured.Unstructured)
 	if !ok || e.gates == nil || e.pathsApply() {
@@ -100,47 +105,48 @@ func (r *Request) AfterConflict(live, configuration runtime.Object, forced func(
 	final := &unstructured.Unstructured{Object: requested.Object}
 	try := &Request{endpoint: e}
 	if stored, err := try.evaluateConverted(final, persistedObject(live)); err != nil || stored == nil {
-		return nil // the conflict is what there is to say
+		return nil // the client gets the conflict
 	}
 	r.managed.conflict = try.outcome
 	return r.applyAdjusted(adjustedBy(sent.Object, requested.Object, final.Object))
 }
 
-// adjustedBy returns a configuration with what became of its fields in final, where that is not what was requested. It
-// reports whether there is such a field. The configuration itself is left alone.
+// adjustedBy returns a copy of a configuration. Fields that differ between requested and final have the value of final,
+// or are removed if final does not have them. It reports whether there are such fields.
 func adjustedBy(configuration, requested, final map[string]any) (map[string]any, bool) {
 	out, changed := maps.Clone(configuration), false
 	for name, value := range configuration {
-		became, stays := final[name]
-		if name == "metadata" || jsonvalue.Equal(requested[name], became) {
+		finalValue, inFinal := final[name]
+		if name == "metadata" || jsonvalue.Equal(requested[name], finalValue) {
 			continue
 		}
 		changed = true
 		fields, isObject := value.(map[string]any)
-		finalFields, staysObject := became.(map[string]any)
+		finalFields, isFinalObject := finalValue.(map[string]any)
 		switch {
-		case !stays:
+		case !inFinal:
 			delete(out, name)
-		case isObject && staysObject:
+		case isObject && isFinalObject:
 			requestedFields, _ := requested[name].(map[string]any)
 			out[name], _ = adjustedBy(fields, requestedFields, finalFields)
 		default:
-			out[name] = runtime.DeepCopyJSONValue(became)
+			out[name] = runtime.DeepCopyJSONValue(finalValue)
 		}
 	}
 	return out, changed
 }
 
-// BeforeUpdate implements fieldmanager.Participant.
+// BeforeUpdate implements fieldmanager.Participant. It keeps the managedFields that the client sent.
 func (r *Request) BeforeUpdate(_, newObj runtime.Object) {
-	r.managed = fieldManagement{done: true}
+	r.managed = fieldManagement{ran: true}
 	if u, ok := newObj.(*unstructured.Unstructured); ok {
 		r.managed.sent = managedFields(u)
 	}
 }
 
-// AfterUpdateError implements fieldmanager.ErrorResolver. A value of the wrong type fails field management, and then
-// schema validation, but for a disabled field, which a gate drops or keeps: owners follow from what that makes of it.
+// AfterUpdateError implements fieldmanager.ErrorResolver. Field management fails if a value has the wrong type. If that
+// is the value of a disabled field, the request may still succeed, since the gate drops or keeps the field. So
+// AfterUpdateError returns the object after the evaluation of the gates.
 func (r *Request) AfterUpdateError(live, newObj runtime.Object) runtime.Object {
 	e := r.endpoint
 	sent, ok := newObj.(*unstructured.Unstructured)
@@ -148,7 +154,7 @@ func (r *Request) AfterUpdateError(live, newObj runtime.Object) runtime.Object {
 		return nil
 	}
 	u := sent.DeepCopy()
-	setManagedFields(u, r.managed.sent) // which field management has taken out
+	setManagedFields(u, r.managed.sent) // field management has removed them from the object
 	write := fieldgate.Write{Object: u.Object, Scope: e.scope}
 	if persisted := persistedObject(live); persisted != nil {
 		write.Old = persisted.Object
@@ -159,17 +165,17 @@ func (r *Request) AfterUpdateError(live, newObj runtime.Object) runtime.Object {
 	return u
 }
 
-// AfterUpdate implements fieldmanager.Participant.
+// AfterUpdate implements fieldmanager.Participant. It keeps whether there are managedFields to correct.
 func (r *Request) AfterUpdate(newObj runtime.Object, err error) {
 	if err != nil {
-		r.managed.sent = nil // the persisted ones are taken
+		r.managed.sent = nil // field management took those of the persisted object
 	}
 	if u, ok := newObj.(*unstructured.Unstructured); ok {
-		r.managed.leftEntries = managedFields(u) != nil
+		r.managed.hasEntries = managedFields(u) != nil
 	}
 }
 
-// subresource returns the subresource in the managedFields of the endpoint's writes.
+// subresource returns the subresource that managedFields have for writes of the endpoint.
 func (e *Endpoint) subresource() string {
 	switch {
 	case e.isScale:
@@ -180,18 +186,21 @@ func (e *Endpoint) subresource() string {
 	return ""
 }
 
-// correctOwners makes managedFields of an object say what field management would have said of what became of it since
-// (rules G7, U8). old is nil on create. requested is the object as field management saw it.
-func (r *Request) correctOwners(u, old *unstructured.Unstructured, requested map[string]any, stored *ownership.Objects) error {
+// correctManagedFields corrects the managedFields of u, the final object, for what normalization and the gates changed
+// after field management (rules G7, U8). old is nil on create. requested is the object that field management saw.
+// stored are the states of the object in the storage version, or nil if the gates changed nothing.
+func (r *Request) correctManagedFields(
+	u, old *unstructured.Unstructured, requested map[string]any, stored *ownership.Objects,
+) error {
 	after := u.GetManagedFields()
 	if !r.mustCorrect(old, after) {
 		return nil
 	}
-	here := &ownership.Objects{Requested: requested, Final: u.Object}
+	objects := &ownership.Objects{Requested: requested, Final: u.Object}
 	if old != nil {
-		here.Old = old.Object
+		objects.Old = old.Object
 	}
-	views := objectViews{plan: r.endpoint.plan, version: u.GetAPIVersion(), here: here, stored: stored}
+	views := objectViews{plan: r.endpoint.plan, apiVersion: u.GetAPIVersion(), objects: objects, stored: stored}
 	entries, err := ownership.Correct(ownership.Write{
 		Before: r.before(old), After: after, Applier: r.managed.applier,
 		Objects: views.in, SameFields: r.endpoint.plan.haveSameFields,
@@ -203,8 +212,8 @@ func (r *Request) correctOwners(u, old *unstructured.Unstructured, requested map
 	return nil
 }
 
-// before returns the entries that field management started from. Scale works on an object of its own, and takes all
-// from the persisted one.
+// before returns the entries that field management started from. For scale these are the entries of the persisted
+// object, since field management runs on a Scale object.
 func (r *Request) before(old *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	switch {
 	case old == nil:
@@ -215,30 +224,31 @@ func (r *Request) before(old *unstructured.Unstructured) []metav1.ManagedFieldsE
 	return ownership.Before(old.GetManagedFields(), entriesOf(r.managed.sent), r.endpoint.subresource() != "")
 }
 
-// mustCorrect reports whether the object has managedFields to correct. It has none to correct where field management
-// did not run, or where somebody removed what it left: upstream's handlers do that when an object is too large.
+// mustCorrect reports whether managedFields are to be corrected. An update has none to correct if field management did
+// not run, or if its entries were removed afterwards: upstream's handlers do that if an object is too large.
 func (r *Request) mustCorrect(old *unstructured.Unstructured, after []metav1.ManagedFieldsEntry) bool {
 	if old == nil || r.endpoint.isScale {
 		return true
 	}
-	return r.managed.done && (len(after) > 0 || !r.managed.leftEntries)
+	return r.managed.ran && (len(after) > 0 || !r.managed.hasEntries)
 }
 
-// objectViews returns the objects of a write in the versions of managedFields.
+// objectViews returns the states of the object in the versions of managedFields entries.
 type objectViews struct {
-	plan    *Plan
-	version string // of the request, as group and version
-	here    *ownership.Objects
-	// stored are the objects in the storage version where a gate changed the object, else nil.
+	plan *Plan
+	// apiVersion is the group and version of the request, and objects are the states in it.
+	apiVersion string
+	objects    *ownership.Objects
+	// stored are the states in the storage version, or nil if the gates changed nothing.
 	stored *ownership.Objects
 }
 
-// in implements ownership.Write.Objects. Where a webhook converts, other versions are converted to only for what a
-// gate changed: what normalization cleared is left alone there (rule U8).
+// in implements ownership.Write.Objects. With a conversion webhook it only converts to another version if the gates
+// changed the object. Entries of other versions are not corrected for members that normalization cleared (rule U8).
 func (v *objectViews) in(apiVersion string, changed bool) (*ownership.Objects, error) {
 	switch {
-	case v.plan.haveSameFields(apiVersion, v.version):
-		return v.here, nil
+	case v.plan.haveSameFields(apiVersion, v.apiVersion):
+		return v.objects, nil
 	case v.plan.convertor == nil || v.stored == nil || !changed || !v.plan.serves(apiVersion):
 		return nil, nil
 	case apiVersion == v.plan.storage.String():
