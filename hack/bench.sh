@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Measures what fairlead costs, and writes _output/bench/report.md and charts; hack/bench/README.md says more.
-#   QUICK=1   a smoke run of about a minute, whose figures mean nothing
+#   QUICK=1   a smoke run of about two minutes, whose figures mean nothing
 #   PARTS=…   only some of micro,endtoend,crds
-#   PROFILES=1 profiles of the API servers under load, too, into _output/bench/profiles
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -19,10 +18,20 @@ mkdir -p _output/bench
 go test -c -o _output/bench/benchmark.test ./test/benchmark
 go build -C hack/bench -o "${ROOT}/_output/bin/bench" .
 
+# machine describes what is measured, and on what.
+machine() {
+  local versions cpu memory load
+  versions="$(_output/envtest/kube-apiserver --version), $(_output/stock/kube-apiserver --version)"
+  versions+=", $(_output/envtest/etcd --version | head -n 1), built with $(go env GOVERSION)"
+  cpu="$(nproc) × $(awk -F ': ' '/^model name/ {print $2; exit}' /proc/cpuinfo)"
+  memory="$(awk '/^MemTotal/ {printf "%.0f", $2 / 1024 / 1024}' /proc/meminfo) GiB"
+  read -r load _ </proc/loadavg
+  echo "${versions}, on ${cpu} with ${memory} and $(uname -sr), load at the start ${load}"
+}
+
 flags=()
 [[ -z ${QUICK:-} ]] || flags+=(-quick)
-[[ -z ${PROFILES:-} ]] || flags+=(-profiles)
 [[ -z ${PARTS:-} ]] || flags+=(-parts "${PARTS}")
-exec _output/bin/bench \
+exec _output/bin/bench -machine "$(machine)" \
   -server _output/envtest/kube-apiserver -stock _output/stock/kube-apiserver -etcd _output/envtest/etcd \
   -benchmarks "${ROOT}/_output/bench/benchmark.test" -data test/benchmark -out _output/bench "${flags[@]}"

@@ -3,112 +3,93 @@
 
 // bench is what `make bench` calls: it measures what fairlead costs, beside what a user would pick instead, and writes
 // a report in Markdown, with charts. See README.md.
+//
+// Begin reading at run. The parts are in micro.go, endtoend.go and crds.go. They put what they measure into a set
+// (samples.go), from which report.md.tmpl, bars.go and charts.go make the report.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"log"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/fairlead-dev/fairlead/hack/bench/internal/endtoend"
-	"github.com/fairlead-dev/fairlead/hack/bench/internal/manycrds"
-	"github.com/fairlead-dev/fairlead/hack/bench/internal/micro"
-	"github.com/fairlead-dev/fairlead/hack/bench/internal/report"
-	"github.com/fairlead-dev/fairlead/hack/bench/internal/route"
 )
 
-// parts of a run.
 const allParts = "micro,endtoend,crds"
 
-// options are what the flags say.
-type options struct {
-	server, stock, etcd string // programs
-	benchmarks          string // the compiled test of test/benchmark
-	data                string // the directory of that test
-	out                 string
-	parts               string
-	quick               bool
-	profiles            bool
+// config is what the flags say.
+type config struct {
+	ours, stock, etcdProgram string // programs
+	benchmarks, data         string // the compiled test of test/benchmark, and that directory
+	machine, out, parts      string
+	quick                    bool // a smoke run, whose figures mean nothing
 }
 
 func main() {
-	var o options
-	flag.StringVar(&o.server, "server", "", "our kube-apiserver")
-	flag.StringVar(&o.stock, "stock", "", "the unpatched kube-apiserver")
-	flag.StringVar(&o.etcd, "etcd", "", "etcd")
-	flag.StringVar(&o.benchmarks, "benchmarks", "", "the compiled test of test/benchmark")
-	flag.StringVar(&o.data, "data", "", "the directory test/benchmark")
-	flag.StringVar(&o.out, "out", "", "where the report and the charts go")
-	flag.StringVar(&o.parts, "parts", allParts, "what to measure")
-	flag.BoolVar(&o.quick, "quick", false, "a smoke run")
-	flag.BoolVar(&o.profiles, "profiles", false, "write profiles of the API servers of the end to end part into OUT/profiles")
+	log.SetFlags(0)
+	log.SetPrefix("bench: ")
+	var c config
+	flag.StringVar(&c.ours, "server", "", "our kube-apiserver")
+	flag.StringVar(&c.stock, "stock", "", "the unpatched kube-apiserver")
+	flag.StringVar(&c.etcdProgram, "etcd", "", "etcd")
+	flag.StringVar(&c.benchmarks, "benchmarks", "", "the compiled test of test/benchmark")
+	flag.StringVar(&c.data, "data", "", "the directory test/benchmark")
+	flag.StringVar(&c.machine, "machine", "", "what the figures depend on, for the head of the report")
+	flag.StringVar(&c.out, "out", "", "the directory for the report and the charts")
+	flag.StringVar(&c.parts, "parts", allParts, "what to measure")
+	flag.BoolVar(&c.quick, "quick", false, "a smoke run")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+	if err := c.run(ctx); err != nil {
+		log.Print(err)
 		stop()
 		os.Exit(1) //nolint:gocritic // stop was called
 	}
 }
 
-func run(ctx context.Context, o options) error {
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
+func (c config) run(ctx context.Context) error {
+	if err := os.MkdirAll(c.out, 0o755); err != nil {
 		return err
 	}
+	r := &results{Machine: c.machine, Quick: c.quick, Requests: c.requests(), NumCRDs: c.crds()}
 	start := time.Now()
-	results := &report.Results{Quick: o.quick, Machine: machine(ctx, o)}
-	if err := measure(ctx, o, results); err != nil {
-		return err
-	}
-	results.Took = time.Since(start)
-	if err := report.Draw(o.out, results); err != nil {
-		return err
-	}
-	return write(filepath.Join(o.out, "report.md"), results)
-}
-
-// write writes the report to a file and to standard output.
-func write(path string, results *report.Results) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	if err := report.Write(io.MultiWriter(file, os.Stdout), results); err != nil {
-		return err
-	}
-	return file.Close()
-}
-
-// measure runs the parts, one after the other.
-func measure(ctx context.Context, o options, results *report.Results) error {
-	schema, err := route.ReadSchema(filepath.Join(o.data, "testdata", "httproute-schema.yaml"))
-	if err != nil {
-		return err
-	}
-	p := planOf(o, schema)
-	for part := range strings.SplitSeq(o.parts, ",") {
+	var err error
+	for part := range strings.SplitSeq(c.parts, ",") {
 		switch part {
 		case "micro":
-			results.Micro, err = micro.Run(ctx, p.micro)
+			r.Micro, err = c.micro(ctx)
 		case "endtoend":
-			results.EndToEnd, err = endtoend.Run(ctx, p.endToEnd)
+			r.EndToEnd, err = c.endToEnd(ctx)
 		case "crds":
-			results.CRDs, err = manycrds.Run(ctx, p.crds)
+			r.CRDs, err = c.manyCRDs(ctx)
 		default:
-			err = fmt.Errorf("no such part: there are %s", allParts)
+			err = errors.New("no such part: there are " + allParts)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", part, err)
 		}
+	}
+	r.Took = time.Since(start).Round(time.Second)
+	return r.write(c.out)
+}
+
+// repeat measures rounds until there are enough of them and enough time has passed. A smoke run has one.
+func (c config) repeat(part string, s *set, least int, atLeast time.Duration, round func() error) error {
+	if c.quick {
+		least, atLeast = 1, 0
+	}
+	for start := time.Now(); s.Rounds < least || time.Since(start) < atLeast; s.Rounds++ {
+		if err := round(); err != nil {
+			return err
+		}
+		log.Printf("%s: round %d after %v", part, s.Rounds+1, time.Since(start).Round(time.Second))
 	}
 	return nil
 }

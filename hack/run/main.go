@@ -21,10 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/localserver"
 )
 
-const (
-	startTimeout = time.Minute
-	stopTimeout  = 20 * time.Second
-)
+const stopTimeout = 20 * time.Second
 
 func main() {
 	// The server is stopped when the thread that started it ends, see localserver; the main thread stays.
@@ -70,9 +67,7 @@ func untilSignal() (context.Context, context.CancelFunc) {
 // attend waits for the server's start, and then for its end or a signal.
 func attend(interrupted context.Context, server *localserver.Server) error {
 	progress := showProgress(server.URL)
-	starting, cancel := context.WithTimeoutCause(interrupted, startTimeout, fmt.Errorf("gave up after %v", startTimeout))
-	defer cancel()
-	err := server.WaitReady(starting)
+	err := server.WaitReady(interrupted)
 	switch {
 	case interrupted.Err() != nil:
 		progress.end("interrupted")

@@ -106,13 +106,8 @@ func renewCertificates(dir string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	ca := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: "fairlead"},
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageCertSign,
-	}
-	if ca, err = sign(ca, ca, &key.PublicKey, key, now); err != nil {
+	ca, err := sign(newCA(), nil, &key.PublicKey, key, now)
+	if err != nil {
 		return err
 	}
 	serving := &x509.Certificate{
@@ -133,6 +128,15 @@ func renewCertificates(dir string, now time.Time) error {
 	)
 }
 
+func newCA() *x509.Certificate {
+	return &x509.Certificate{
+		Subject:               pkix.Name{CommonName: "fairlead"},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
+}
+
 // issue writes a certificate to base.crt and its key to base.key.
 func issue(base string, template, ca *x509.Certificate, caKey *ecdsa.PrivateKey, now time.Time) error {
 	key, err := newKey()
@@ -147,10 +151,14 @@ func issue(base string, template, ca *x509.Certificate, caKey *ecdsa.PrivateKey,
 	return errors.Join(writePEM(base+".crt", "CERTIFICATE", certificate.Raw), writeKey(base+".key", key))
 }
 
+// sign returns a certificate. Without a parent it is self-signed.
 func sign(template, parent *x509.Certificate, public *ecdsa.PublicKey, signer *ecdsa.PrivateKey, now time.Time) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
 		return nil, err
+	}
+	if parent == nil {
+		parent = template
 	}
 	template.SerialNumber = serial
 	template.NotBefore = now.Add(-clockSkew)

@@ -15,7 +15,11 @@ import (
 	"time"
 )
 
-const pollInterval = 50 * time.Millisecond
+const (
+	pollInterval = 50 * time.Millisecond
+	// startTimeout is long, because a loaded machine is slow.
+	startTimeout = 2 * time.Minute
+)
 
 // Process is a program that runs in the background and writes its output to a file. It ends with this program, however
 // this program ends.
@@ -74,6 +78,8 @@ func (p *Process) Kill() {
 
 // waitUntil polls until isReady returns true.
 func (p *Process) waitUntil(ctx context.Context, isReady func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("gave up after %v", startTimeout))
+	defer cancel()
 	for !isReady() {
 		select {
 		case <-p.exited:

@@ -29,8 +29,8 @@ const Host = "127.0.0.1"
 type Options struct {
 	// Program is the kube-apiserver.
 	Program string
-	// Dir is a directory for credentials, the log and the data of an embedded etcd. It may be used again by a later
-	// server, which then has the same credentials and data.
+	// Dir is a directory for credentials, the log and the data of an embedded etcd. A later server that uses it again has
+	// the same credentials and data.
 	Dir string
 	// Port is the port of the server, or 0 for a free one.
 	Port int
@@ -60,6 +60,9 @@ type Server struct {
 // Start starts an API server that accepts the connections of its administrator. It does not wait until the server is
 // ready; WaitReady does.
 func Start(o Options) (*Server, error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, err
+	}
 	credentials, err := ensureCredentials(o.Dir, time.Now())
 	if err != nil {
 		return nil, err
@@ -84,8 +87,26 @@ func Start(o Options) (*Server, error) {
 
 // args returns the command line: the flags of any API server, less what needs the rest of a cluster.
 func (o Options) args() []string {
+	flags := o.commonFlags()
+	if o.EtcdURL != "" {
+		flags["etcd-servers"] = o.EtcdURL
+	} else {
+		flags["embedded-etcd-dir"] = filepath.Join(o.Dir, "etcd")
+	}
+	if o.FeatureGates != "" {
+		flags["feature-gates"] = o.FeatureGates
+	}
+	maps.Copy(flags, o.Flags)
+	var args []string
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		args = append(args, "--"+name+"="+flags[name])
+	}
+	return args
+}
+
+func (o Options) commonFlags() map[string]string {
 	file := func(name string) string { return filepath.Join(o.Dir, name) }
-	flags := map[string]string{
+	return map[string]string{
 		"bind-address":         Host,
 		"secure-port":          strconv.Itoa(o.Port),
 		"tls-cert-file":        file(servingName + ".crt"),
@@ -105,20 +126,6 @@ func (o Options) args() []string {
 		// No controller creates the service accounts without which this plugin refuses pods.
 		"disable-admission-plugins": "ServiceAccount",
 	}
-	if o.EtcdURL != "" {
-		flags["etcd-servers"] = o.EtcdURL
-	} else {
-		flags["embedded-etcd-dir"] = file("etcd")
-	}
-	if o.FeatureGates != "" {
-		flags["feature-gates"] = o.FeatureGates
-	}
-	maps.Copy(flags, o.Flags)
-	var args []string
-	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		args = append(args, "--"+name+"="+flags[name])
-	}
-	return args
 }
 
 // TLS returns how the administrator connects.

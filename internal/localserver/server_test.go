@@ -4,6 +4,7 @@
 package localserver
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -12,8 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
 )
 
 // startProgram starts a server that is a shell script.
@@ -31,17 +31,31 @@ func startProgram(t *testing.T, dir, script string) *Server {
 	return s
 }
 
+// TestKubeconfigNeedsNoOtherFile is about the contents. Integration tests use a kubeconfig with kubectl and client-go.
 func TestKubeconfigNeedsNoOtherFile(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second replaces the first
 		s := startProgram(t, dir, "")
-		config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
-		if err != nil {
+		var config struct {
+			Clusters []struct {
+				Cluster struct {
+					Server string
+					CA     []byte `json:"certificate-authority-data"`
+				}
+			}
+			Users []struct {
+				User struct {
+					Crt []byte `json:"client-certificate-data"`
+					Key []byte `json:"client-key-data"`
+				}
+			}
+		}
+		if err := yaml.Unmarshal(read(t, s.Kubeconfig), &config); err != nil {
 			t.Fatal(err)
 		}
-		c := ensure(t, dir, time.Now())
-		if config.Host != s.URL || !slices.Equal(config.CAData, c.ca) || !slices.Equal(config.CertData, c.crt) || !slices.Equal(config.KeyData, c.key) {
-			t.Errorf("got %v", config)
+		c, cluster, user := ensure(t, dir, time.Now()), config.Clusters[0].Cluster, config.Users[0].User
+		if cluster.Server != s.URL || !bytes.Equal(cluster.CA, c.ca) || !bytes.Equal(user.Crt, c.crt) || !bytes.Equal(user.Key, c.key) {
+			t.Errorf("got %+v", config)
 		}
 	}
 }
@@ -113,8 +127,8 @@ func TestLastErrors(t *testing.T) {
 		"very brief": {log: "", want: []string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, lastErrors(test.log)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+			if got := lastErrors(test.log); !slices.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}

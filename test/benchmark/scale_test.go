@@ -365,7 +365,7 @@ func TestInputsOfScaleBenchmarks(t *testing.T) {
 
 // TestObjectOfMakeBench checks that hack/bench sends the object that is measured here to its servers.
 func TestObjectOfMakeBench(t *testing.T) {
-	text, err := os.ReadFile("../../hack/bench/internal/route/httproute.json")
+	text, err := os.ReadFile("../../hack/bench/httproute.json")
 	if err != nil {
 		t.Fatal(err)
 	}
