@@ -11,12 +11,13 @@
 // # A CRD: Plan and Endpoint
 //
 // NewPlan compiles what the writes of a CRD need into a Plan, once, when upstream builds the handler of the CRD (rule
-// R3). A change of the CRD's spec builds a new handler with a new Plan (rule G11). A Plan is immutable. It consists of
+// R3). A change of the CRD's spec builds a new handler with a new Plan (rule G11). A Plan is immutable. It holds
 //
-//   - the fieldgate.Plan: the paths of the gates that can have an effect, in the storage version;
-//   - a union.Plan for each version: the unions of its schema;
-//   - the schemas to serve the CRD with, which lack the defaults of disabled fields (rule G8);
-//   - behind a conversion webhook, the defaults of the other versions.
+//   - a fieldgate.Plan: the paths of the gates that can have an effect, in the storage version;
+//   - a union.Plan for each version that has unions in its schema;
+//   - the schemas in which the paths of the gates apply, and, behind a conversion webhook, the defaults of the others.
+//
+// NewPlan also returns the schemas to serve the CRD with. They lack the defaults of disabled fields (rule G8).
 //
 // Plan.Resource and Plan.Status return the Endpoint for one version of the resource or of its status subresource:
 // the parts of the Plan that apply there, and the fields that the endpoint writes. Endpoint.ForScale is the same for
@@ -45,8 +46,8 @@
 //	|  etcd
 //	response                                Request.Done: warnings, audit annotations, metrics
 //
-// A PUT is decoded before Store.Update. If the storage retries because the object has changed
-// meanwhile, all steps between Begin and Done are repeated with the same Request, and the last attempt counts.
+// A PUT is decoded before Store.Update. If the storage retries because the object has changed meanwhile, the other
+// steps between Begin and Done are repeated with the same Request, and the last attempt counts.
 //
 // On create, upstream's handler decodes the object and runs field management and mutating admission, without fairlead
 // except for Plan.Defaulter. Store.Create follows:
@@ -69,7 +70,8 @@
 // The context of a write holds one value of this package, the Request, under two keys:
 //
 //   - As the Participant of package fieldmanager (below pkg/endpoints), which calls the methods for field management.
-//     The patched handlers of k8s.io/apiserver call that package. They know nothing of custom resources.
+//     The patched handlers of k8s.io/apiserver call that package. They may not import this one, which depends on
+//     k8s.io/apiextensions-apiserver.
 //   - Under requestKey, which only requestFrom reads. Endpoint.UnionNormalizer adds the members that it cleared to the
 //     Request. Endpoint.ValidateUnions adds the failures to it, and reads from it whether the write is one of scale.
 //

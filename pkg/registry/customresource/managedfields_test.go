@@ -216,6 +216,10 @@ func TestG7ManagedFieldsThatAClientSends(t *testing.T) {
 			after: []metav1.ManagedFieldsEntry{bob}, final: []metav1.ManagedFieldsEntry{bob}, want: map[string]string{"bob Update": imageOnly},
 		},
 		{
+			name: "G7: if the client resets them and field management adds none, there are none",
+			sent: []metav1.ManagedFieldsEntry{{}}, want: map[string]string{},
+		},
+		{
 			name: "G7: if the client sends others, these are corrected", sent: []metav1.ManagedFieldsEntry{managed("carol", "Apply", "v1", replicasOnly)},
 			after: []metav1.ManagedFieldsEntry{bob}, final: []metav1.ManagedFieldsEntry{bob},
 			want: map[string]string{"carol Apply": replicasOnly, "bob Update": imageOnly},

@@ -29,11 +29,11 @@ var (
 		[]string{"group", "resource", "component", "name", "pre_release"}, nil, metrics.ALPHA, "")
 	gatedWritesDesc = metrics.NewDesc(namespace+"_gated_field_writes_total",
 		"Writes of custom resources in which a feature gate dropped or kept a field, a disabled field was removed with "+
-			"what was around it, or a deprecated field was used, by gate and action (dropped, kept, removed, deprecated). "+
+			"its parent, or a deprecated field was used, by gate and action (dropped, kept, removed, deprecated). "+
 			"A request counts once per path of a gate.",
 		[]string{"group", "resource", "name", "action"}, nil, metrics.ALPHA, "")
 	normalizationsDesc = metrics.NewDesc(namespace+"_union_normalizations_total",
-		"Unions of which a change of the discriminator cleared members. A request counts once per union of the schema.",
+		"Unions in which a change of the discriminator cleared members. A request counts once per union of the schema.",
 		[]string{"group", "resource"}, nil, metrics.ALPHA, "")
 	unionFailuresDesc = metrics.NewDesc(namespace+"_union_validation_failures_total",
 		"Unions that were found invalid, by reason (unsupported, forbidden, required). A request counts once per union "+

@@ -295,41 +295,6 @@ func entriesFor(fields map[string]string) []metav1.ManagedFieldsEntry {
 	return entries
 }
 
-// TestG7RemovedManagedFieldsStayRemoved (rule G7): a client may reset them, and upstream retries without them if an
-// object is too large.
-func TestG7RemovedManagedFieldsStayRemoved(t *testing.T) {
-	endpoint := planFor(t, testCRD(t), nil).Resource("v1")
-	entry := managed("m", "Update", "v1", replicasOnly)
-	old := managedResource("v1", map[string]any{"replicas": int64(1)}, entry)
-	for name, steps := range map[string]func(r *Request, u *unstructured.Unstructured){
-		"G7: the client resets them": func(r *Request, u *unstructured.Unstructured) {
-			u.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
-			r.BeforeUpdate(old, u)
-			u.SetManagedFields(nil)
-			r.AfterUpdate(u, nil)
-		},
-		"G7: field management does not run": func(*Request, *unstructured.Unstructured) {},
-		"G7: they are removed after field management": func(r *Request, u *unstructured.Unstructured) {
-			r.BeforeUpdate(old, u)
-			u.SetManagedFields([]metav1.ManagedFieldsEntry{entry})
-			r.AfterUpdate(u, nil)
-			u.SetManagedFields(nil)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, request := endpoint.Begin(t.Context(), nil)
-			u := customResource("v1", map[string]any{"replicas": int64(3)})
-			steps(request, u)
-			if _, err := request.Update(t.Context(), u, old); err != nil || request.failure != nil {
-				t.Fatal(err, request.failure)
-			}
-			if got := u.GetManagedFields(); len(got) != 0 {
-				t.Errorf("got entries %v", got)
-			}
-		})
-	}
-}
-
 func TestG1AFailingConversionFailsTheRequest(t *testing.T) {
 	endpoint := planFor(t, withWebhook(t), &renamer{err: errors.New("webhook is down")}).Resource("v1beta1")
 	_, request := endpoint.Begin(t.Context(), nil)
@@ -422,7 +387,7 @@ func TestV1MetricsOfTheCRDsThatExist(t *testing.T) {
 # TYPE apiextensions_apiserver_custom_feature_gate_enabled gauge
 apiextensions_apiserver_custom_feature_gate_enabled{component="",group="example.com",name="Ready",pre_release="alpha",resource="crontabs"} 0
 apiextensions_apiserver_custom_feature_gate_enabled{component="",group="example.com",name="Replicas",pre_release="alpha",resource="crontabs"} 0
-# HELP apiextensions_apiserver_gated_field_writes_total [ALPHA] Writes of custom resources in which a feature gate dropped or kept a field, a disabled field was removed with what was around it, or a deprecated field was used, by gate and action (dropped, kept, removed, deprecated). A request counts once per path of a gate.
+# HELP apiextensions_apiserver_gated_field_writes_total [ALPHA] Writes of custom resources in which a feature gate dropped or kept a field, a disabled field was removed with its parent, or a deprecated field was used, by gate and action (dropped, kept, removed, deprecated). A request counts once per path of a gate.
 # TYPE apiextensions_apiserver_gated_field_writes_total counter
 apiextensions_apiserver_gated_field_writes_total{action="dropped",group="example.com",name="Replicas",resource="crontabs"} 1
 `

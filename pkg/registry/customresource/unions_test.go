@@ -440,7 +440,7 @@ func TestV1UnionsAreCountedOnce(t *testing.T) {
 	withoutGates(crd)
 	registry, _ := registryOf(crd)
 	want := `
-# HELP apiextensions_apiserver_union_normalizations_total [ALPHA] Unions of which a change of the discriminator cleared members. A request counts once per union of the schema.
+# HELP apiextensions_apiserver_union_normalizations_total [ALPHA] Unions in which a change of the discriminator cleared members. A request counts once per union of the schema.
 # TYPE apiextensions_apiserver_union_normalizations_total counter
 apiextensions_apiserver_union_normalizations_total{group="example.com",resource="crontabs"} 1
 # HELP apiextensions_apiserver_union_validation_failures_total [ALPHA] Unions that were found invalid, by reason (unsupported, forbidden, required). A request counts once per union of the schema and reason.

@@ -327,8 +327,8 @@ func count(b bool) int {
 	return 0
 }
 
-// applyProblems returns the problems of the entries after an apply by manager a. Owners of fields that upstream's merge
-// removed are upstream's.
+// applyProblems returns the problems of the entries after an apply by manager a. Upstream keeps owners of fields that
+// its merge removed, so these are no problem.
 func applyProblems(t testing.TB, root *fieldgate.Cursor, live, requested *unstructured.Unstructured, after []metav1.ManagedFieldsEntry, object map[string]any) []string {
 	var problems []string
 	had, has := ownersOf(t, live.GetManagedFields()), ownersOf(t, after)
