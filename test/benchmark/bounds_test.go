@@ -147,7 +147,7 @@ func BenchmarkManyPaths(b *testing.B) {
 	for _, paths := range boundedSizes {
 		schema, gates := structuralOf(b, manyFields(b, paths, 1)), manyPaths(paths)
 		b.Run(fmt.Sprintf("compile/paths=%d", paths), func(b *testing.B) {
-			benchmarkWork(b, func() error { fieldgate.Compile(gates, schema); return nil })
+			benchmarkWork(b, func() error { fieldgate.Compile(gates, schema, fieldgate.Options{}); return nil })
 		})
 	}
 }
@@ -157,7 +157,7 @@ func BenchmarkManyPaths(b *testing.B) {
 func BenchmarkDropDefaults(b *testing.B) {
 	for _, paths := range boundedSizes {
 		schema := structuralOf(b, manyFields(b, paths, entriesFor(paths)))
-		plan := fieldgate.Compile(manyPaths(paths), schema)
+		plan := fieldgate.Compile(manyPaths(paths), schema, fieldgate.Options{})
 		b.Run(fmt.Sprintf("gates/paths=%d", paths), func(b *testing.B) {
 			benchmarkWork(b, func() error { plan.WithoutDisabledDefaults(schema); return nil })
 		})
@@ -291,7 +291,7 @@ var growing = map[string]func(t *testing.T, size int) func() error{
 	},
 	"dropping the defaults of disabled fields": func(t *testing.T, size int) func() error {
 		schema := structuralOf(t, manyFields(t, size, entriesFor(size)))
-		plan := fieldgate.Compile(manyPaths(size), schema)
+		plan := fieldgate.Compile(manyPaths(size), schema, fieldgate.Options{})
 		return func() error { plan.WithoutDisabledDefaults(schema); return nil }
 	},
 	"distinguishing values from the defaults of a version": func(t *testing.T, size int) func() error {

@@ -73,7 +73,7 @@ func plan(tb testing.TB, enabled bool, paths ...string) *fieldgate.Plan {
 			Name: fmt.Sprintf("G%d", i), PreRelease: apiextensions.PreReleaseAlpha, Enabled: &enabled, FieldPaths: []string{path},
 		})
 	}
-	return fieldgate.Compile(gates, schema)
+	return fieldgate.Compile(gates, schema, fieldgate.Options{})
 }
 
 func optionalPaths(n int) []string {
@@ -170,7 +170,7 @@ func reportPer(b *testing.B, items int) {
 func benchmarkUnchanged(b *testing.B, p *fieldgate.Plan, obj, old map[string]any) {
 	b.Helper()
 	if result := evaluate(p, obj, old); result != nil {
-		b.Fatalf("evaluation changes the object: %q", result.Warnings())
+		b.Fatalf("evaluation changes the object: %q", fieldgate.Warnings(result.Outcomes()))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -264,7 +264,7 @@ func TestInputsOfBenchmarks(t *testing.T) {
 		}
 	}
 	obj := crontab(optionalFields)
-	if n := len(evaluate(plan(t, false, optionalPaths(optionalFields)...), obj, nil).Warnings()); n != optionalFields {
+	if n := len(fieldgate.Warnings(evaluate(plan(t, false, optionalPaths(optionalFields)...), obj, nil).Outcomes())); n != optionalFields {
 		t.Errorf("%d fields are dropped, want %d", n, optionalFields)
 	}
 	if plan(t, true, optionalPaths(optionalFields)...) != nil {

@@ -21,10 +21,10 @@ func allocationGuards(tb testing.TB) []allocationGuard {
 	tb.Helper()
 	structural := structuralOf(tb, longRouteSchema(tb))
 	unions := union.Compile(structural, nil)
-	gates := fieldgate.Compile(disabledGates(gatedPaths()), structural)
+	gates := fieldgate.Compile(disabledGates(gatedPaths()), structural, fieldgate.Options{})
 	guards := []allocationGuard{
 		{"compile the unions of a CRD", 750, func() { union.Compile(structural, nil) }},
-		{"compile 10 gates", 185, func() { fieldgate.Compile(disabledGates(gatedPaths()), structural) }},
+		{"compile 10 gates", 185, func() { fieldgate.Compile(disabledGates(gatedPaths()), structural, fieldgate.Options{}) }},
 	}
 	for _, rules := range []int{4, 256} {
 		obj, old := routeOf(rules), routeOf(rules)

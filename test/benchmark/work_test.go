@@ -58,7 +58,7 @@ func TestWorkOfOneCase(t *testing.T) {
 	case strings.HasPrefix(name, "unions"):
 		unions = union.Compile(structural, nil)
 	case strings.HasPrefix(name, "gates"):
-		gates = fieldgate.Compile(disabledGates(gatedPaths()), structural)
+		gates = fieldgate.Compile(disabledGates(gatedPaths()), structural, fieldgate.Options{})
 	}
 	obj, old := routeOf(rules), routeOf(rules)
 	for range repeat {

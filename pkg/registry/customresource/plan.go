@@ -66,7 +66,7 @@ func NewPlan(
 	}
 	options := fieldgate.Options{Unions: utilfeature.DefaultFeatureGate.Enabled(features.APIUnions)}
 	if utilfeature.DefaultFeatureGate.Enabled(features.CRDFieldLevelVersioning) {
-		p.gates = fieldgate.CompileWithOptions(crd.Spec.CustomFeatureGates, schemas[p.storage.Version], options)
+		p.gates = fieldgate.Compile(crd.Spec.CustomFeatureGates, schemas[p.storage.Version], options)
 	}
 	hasUnions := false
 	for i := range crd.Spec.Versions {

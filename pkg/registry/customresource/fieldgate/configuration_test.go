@@ -66,7 +66,7 @@ func adjustedPlan(t testing.TB, paths ...string) (*Plan, *structuralschema.Struc
 	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: paths}
 	gates := &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}}
 	schema := testyaml.Structural(t, adjustedSchemaYAML)
-	return CompileWithOptions(gates, schema, Options{Unions: true}), schema
+	return Compile(gates, schema, Options{Unions: true}), schema
 }
 
 // configurationsToAdjust are the cases of TestG4AdjustConfiguration.
@@ -419,7 +419,7 @@ func TestG4AdjustmentOfRandomConfigurations(t *testing.T) {
 		configuration, live := fuzzObjects(&source{data: data[third:]}, &source{data: data[2*third:]}, schema)
 		live, _ = saneValue(schema, "", live).(map[string]any) // what is persisted is valid
 		s := scope.Scope(int(data[0]) % 3)
-		adjusted := checkAdjustment(t, Compile(gates, schema), schema, configuration, live, s)
+		adjusted := checkAdjustment(t, Compile(gates, schema, Options{}), schema, configuration, live, s)
 		changes += count(!cmp.Equal(configuration, adjusted))
 		checkAdjustedParts(t, gates, Write{Object: adjusted, Old: live, Applied: configuration, Schema: schema, Scope: s})
 		if t.Failed() {
@@ -493,13 +493,13 @@ func TestG4WhatIsPersistedIsAppliedAgainAsItIs(t *testing.T) {
 		half := len(data) / 2
 		persisted, _ := saneValue(schema, "", fuzzObject(&source{data: data[half:]}, schema)).(map[string]any)
 		configuration, _ := partOf(&source{data: data}, schema, persisted).(map[string]any)
-		plan := Compile(gates, schema)
+		plan := Compile(gates, schema, Options{})
 		if adjusted := checkAdjustment(t, plan, schema, configuration, persisted, scope.Everything); !cmp.Equal(configuration, adjusted) {
 			t.Errorf("G4: (-sent +adjusted):\n%s", cmp.Diff(configuration, adjusted))
 		}
 		w := Write{Object: runtime.DeepCopyJSON(persisted), Old: persisted, Applied: configuration, Schema: schema}
 		if result := plan.Evaluate(w); result != nil {
-			t.Errorf("G4: the gates change the object, or warn: %q", result.Warnings())
+			t.Errorf("G4: the gates change the object, or warn: %q", Warnings(result.Outcomes()))
 		}
 		if t.Failed() {
 			t.Fatalf("gates: %s\npersisted: %s\nconfiguration: %s", encodeJSON(gates), encodeJSON(persisted), encodeJSON(configuration))

@@ -4,11 +4,13 @@
 package fieldgate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
@@ -91,4 +93,35 @@ func TestR2CursorsAllocateNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { root.Field("spec").Field("containers").Item().Field("size").IsDisabled() }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// disabledPaths returns the paths of the disabled fields that an endpoint of a scope writes, except those below another
+// disabled field.
+func disabledPaths(p *Plan, written scope.Scope) []fieldpath.Path {
+	if p == nil {
+		return nil
+	}
+	var paths []fieldpath.Path
+	for i := range p.root.fields {
+		if c := &p.root.fields[i]; written.Includes(c.name) {
+			paths = append(paths, disabledBelow(p, &c.node, fieldpath.Path{fieldpath.Field(c.name)})...)
+		}
+	}
+	return paths
+}
+
+// disabledBelow returns those at n, whose path is at, and below.
+func disabledBelow(p *Plan, n *node, at fieldpath.Path) []fieldpath.Path {
+	if p.isDisabled(n) {
+		return []fieldpath.Path{at}
+	}
+	var paths []fieldpath.Path
+	for i := range n.fields {
+		c := &n.fields[i]
+		paths = append(paths, disabledBelow(p, &c.node, append(slices.Clone(at), fieldpath.Field(c.name)))...)
+	}
+	if each := n.each(); each != nil {
+		paths = append(paths, disabledBelow(p, each, append(slices.Clone(at), fieldpath.Each()))...)
+	}
+	return paths
 }

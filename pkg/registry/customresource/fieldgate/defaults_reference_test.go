@@ -25,9 +25,9 @@ func TestG8AgreesWithOnePathAfterTheOther(t *testing.T) {
 		schema := r.object(3)
 		gates := r.gates(&schema)
 		original := schema.DeepCopy()
-		plan := Compile(gates, &schema)
+		plan := Compile(gates, &schema, Options{})
 		want := schema.DeepCopy()
-		for _, path := range plan.DisabledPaths(scope.Everything) {
+		for _, path := range disabledPaths(plan, scope.Everything) {
 			dropDefaultAt(want, path)
 		}
 		got := plan.WithoutDisabledDefaults(&schema)

@@ -78,7 +78,7 @@ func TestG8DefaultsOfDisabledFieldsDoNotApply(t *testing.T) {
 			gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, defaultsGates)
 			schema := testyaml.Structural(t, defaultsSchema)
 			original := schema.DeepCopy()
-			plan := Compile(&gates, schema)
+			plan := Compile(&gates, schema, Options{})
 			got := testyaml.Object(t, tc.obj)
 			defaulting.Default(got, plan.WithoutDisabledDefaults(schema))
 			if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
@@ -160,7 +160,7 @@ func TestG8DefaultsOfEveryShape(t *testing.T) {
 			gates := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t,
 				`featureGates: [{name: G, preRelease: alpha, fieldPaths: ["`+tc.path+`"]}]`)
 			original := schema.DeepCopy()
-			changed := Compile(gates, schema).WithoutDisabledDefaults(schema)
+			changed := Compile(gates, schema, Options{}).WithoutDisabledDefaults(schema)
 			got := testyaml.Object(t, tc.obj)
 			defaulting.Default(got, changed)
 			if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
@@ -169,7 +169,7 @@ func TestG8DefaultsOfEveryShape(t *testing.T) {
 			if diff := cmp.Diff(original, schema); diff != "" {
 				t.Errorf("the schema was modified:\n%s", diff)
 			}
-			if again := Compile(gates, changed).WithoutDisabledDefaults(changed); again != changed {
+			if again := Compile(gates, changed, Options{}).WithoutDisabledDefaults(changed); again != changed {
 				t.Error("R4: something was left to drop")
 			}
 		})
@@ -186,7 +186,7 @@ func TestG8DefaultsOfNestedGates(t *testing.T) {
 	} {
 		parsed := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t, "featureGates: ["+gates+"]")
 		got := map[string]any{}
-		defaulting.Default(got, Compile(parsed, schema).WithoutDisabledDefaults(schema))
+		defaulting.Default(got, Compile(parsed, schema, Options{}).WithoutDisabledDefaults(schema))
 		if diff := cmp.Diff(testyaml.Object(t, want), got["spec"]); diff != "" {
 			t.Errorf("C8: %s (-want +got):\n%s", gates, diff)
 		}
@@ -198,7 +198,7 @@ func TestG8CopiesShareWhatIsTheSame(t *testing.T) {
 	schema := testyaml.Structural(t, defaultsSchema)
 	gates := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t,
 		`featureGates: [{name: G, preRelease: alpha, fieldPaths: [".spec.tuning.level"]}]`)
-	changed := Compile(gates, schema).WithoutDisabledDefaults(schema)
+	changed := Compile(gates, schema, Options{}).WithoutDisabledDefaults(schema)
 	spec, was := changed.Properties["spec"], schema.Properties["spec"]
 	if spec.Properties["ports"].Items != was.Properties["ports"].Items {
 		t.Error("the schema of a field beside it was copied")
@@ -214,7 +214,7 @@ func TestG8EnabledFieldsKeepTheirDefaults(t *testing.T) {
 	gates.FeatureGates[0].Enabled = &yes
 	gates.FeatureGates[0].PreRelease = apiextensions.PreReleaseDeprecated // so that there is a plan
 	schema := testyaml.Structural(t, defaultsSchema)
-	if got := Compile(&gates, schema).WithoutDisabledDefaults(schema); got != schema {
+	if got := Compile(&gates, schema, Options{}).WithoutDisabledDefaults(schema); got != schema {
 		t.Error("the schema was copied although no field is disabled")
 	}
 }
@@ -242,7 +242,7 @@ properties:
 	} {
 		gates := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t,
 			`featureGates: [{name: G, preRelease: alpha, fieldPaths: ["`+path+`"]}]`)
-		if got := Compile(gates, schema).WithoutDisabledDefaults(schema) != schema; got != copied {
+		if got := Compile(gates, schema, Options{}).WithoutDisabledDefaults(schema) != schema; got != copied {
 			t.Errorf("%s: copied: %v", path, got)
 		}
 	}

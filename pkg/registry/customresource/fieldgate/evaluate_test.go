@@ -82,7 +82,7 @@ func compile(t testing.TB, enabled ...string) *Plan {
 		}
 		gates.FeatureGates[i].Enabled = &on
 	}
-	return Compile(&gates, testSchema(t))
+	return Compile(&gates, testSchema(t), Options{})
 }
 
 func TestEvaluate(t *testing.T) {
@@ -440,7 +440,7 @@ func TestEvaluate(t *testing.T) {
 			}
 
 			write := Write{Object: obj, Old: old, Applied: testyaml.Object(t, tc.applied), Schema: testSchema(t)}
-			if diff := cmp.Diff(tc.warnings, plan.Evaluate(write).Warnings()); diff != "" {
+			if diff := cmp.Diff(tc.warnings, Warnings(plan.Evaluate(write).Outcomes())); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(want, obj); diff != "" {
@@ -520,8 +520,8 @@ featureGates:
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			declared := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gates)
-			plan := Compile(&declared, testSchema(t))
-			got := plan.Evaluate(Write{Object: testyaml.Object(t, tc.obj), Old: testyaml.Object(t, tc.old)}).Warnings()
+			plan := Compile(&declared, testSchema(t), Options{})
+			got := Warnings(plan.Evaluate(Write{Object: testyaml.Object(t, tc.obj), Old: testyaml.Object(t, tc.old)}).Outcomes())
 			if diff := cmp.Diff(tc.warnings, got); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
@@ -544,12 +544,12 @@ func TestCompile(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, tc.gates)
-			if plan := Compile(&gates, testSchema(t)); (plan == nil) != tc.wantNil {
+			if plan := Compile(&gates, testSchema(t), Options{}); (plan == nil) != tc.wantNil {
 				t.Errorf("plan is %v", plan)
 			}
 		})
 	}
-	if Compile(nil, nil) != nil {
+	if Compile(nil, nil, Options{}) != nil {
 		t.Error("R2: a CRD without customFeatureGates has a plan")
 	}
 }
@@ -575,7 +575,7 @@ func TestG9ScopesOfEndpoints(t *testing.T) {
 				t.Errorf("object (-want +got):\n%s", diff)
 			}
 			var paths []string
-			for _, path := range plan.DisabledPaths(tc.scope) {
+			for _, path := range disabledPaths(plan, tc.scope) {
 				paths = append(paths, path.String())
 			}
 			slices.Sort(paths)

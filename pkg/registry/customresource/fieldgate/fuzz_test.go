@@ -150,7 +150,7 @@ func FuzzEvaluate(f *testing.F) {
 	schema := testyaml.Structural(f, fuzzSchemaYAML)
 	f.Fuzz(func(t *testing.T, gateBytes, objectBytes, oldBytes []byte) {
 		gates, wild := fuzzGates(&source{data: gateBytes})
-		w := fuzzWrite(&source{data: objectBytes}, &source{data: oldBytes}, Compile(gates, schema), schema)
+		w := fuzzWrite(&source{data: objectBytes}, &source{data: oldBytes}, Compile(gates, schema, Options{}), schema)
 		checkEvaluation(t, gates, wild, w)
 	})
 }
@@ -186,7 +186,7 @@ func TestEvaluateIsTheReference(t *testing.T) {
 	for _, data := range randomBytes(3000) {
 		gates, wild := fuzzGates(&source{data: data})
 		third := len(data) / 3
-		w := fuzzWrite(&source{data: data[third:]}, &source{data: data[2*third:]}, Compile(gates, schema), schema)
+		w := fuzzWrite(&source{data: data[third:]}, &source{data: data[2*third:]}, Compile(gates, schema, Options{}), schema)
 		warnings := strings.Join(checkEvaluation(t, gates, wild, w), "\n")
 		kepts += count(strings.Contains(warnings, "not updated"))
 		drops += count(strings.Contains(warnings, "dropped"))
@@ -239,9 +239,9 @@ func checkEvaluation(t *testing.T, gates *apiextensions.CustomResourceDefinition
 		t.Errorf("%s:\n%s\ngates: %s\nobject: %s\nold: %s\napplied: %s\nscope: %v", claim, diff,
 			encodeJSON(gates), encodeJSON(request.Object), encodeJSON(request.Old), encodeJSON(request.Applied), request.Scope)
 	}
-	plan := Compile(gates, w.Schema)
+	plan := Compile(gates, w.Schema, Options{})
 	result := evaluate(plan, w)
-	warnings := result.Warnings()
+	warnings := Warnings(result.Outcomes())
 	changed := !cmp.Equal(request.Object, w.Object)
 	if requested := result.Requested(); changed != (requested != nil) || (changed && !cmp.Equal(request.Object, requested)) {
 		fail("G7: Requested is not the object before it was changed", cmp.Diff(request.Object, requested))
@@ -277,7 +277,7 @@ func checkEvaluation(t *testing.T, gates *apiextensions.CustomResourceDefinition
 func diffSecond(plan *Plan, w Write) string {
 	again := copyWrite(w)
 	result := evaluate(plan, again)
-	for _, warning := range result.Warnings() {
+	for _, warning := range Warnings(result.Outcomes()) {
 		if w.Applied == nil && (strings.Contains(warning, ": dropped: ") || strings.Contains(warning, ": not updated: ")) {
 			return warning
 		}

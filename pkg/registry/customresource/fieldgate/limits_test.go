@@ -42,7 +42,7 @@ func limitsPlan(t testing.TB, paths ...string) *Plan {
 	t.Helper()
 	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: paths}
 	gates := &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}}
-	plan := Compile(gates, testyaml.Structural(t, limitsSchemaYAML))
+	plan := Compile(gates, testyaml.Structural(t, limitsSchemaYAML), Options{})
 	if plan == nil {
 		t.Fatal("no plan")
 	}
@@ -121,12 +121,12 @@ func checkDeepObject(t *testing.T, plan *Plan, object func(leaf any) map[string]
 		t.Errorf("R3: an unchanged object costs %+v", c)
 	}
 	changed := object("changed")
-	warnings := run(plan, changed, old).Warnings()
+	warnings := Warnings(run(plan, changed, old).Outcomes())
 	if len(warnings) > 1 {
 		t.Errorf("G10: more than a warning per path: %q", warnings)
 	}
 	if again := run(plan, changed, old); again != nil {
-		t.Errorf("R4: the second evaluation says %q", again.Warnings())
+		t.Errorf("R4: the second evaluation says %q", Warnings(again.Outcomes()))
 	}
 }
 
@@ -218,7 +218,7 @@ func TestLongListMaps(t *testing.T) {
 				obj, old := itemsOf(tc.obj(n)), itemsOf(tc.old(n))
 				costs[n] = costOf(func() { run(plan, obj, old) })
 				if again := run(plan, obj, old); again.ChangedObject() {
-					t.Errorf("R4: the second evaluation changes the object and says %q", again.Warnings())
+					t.Errorf("R4: the second evaluation changes the object and says %q", Warnings(again.Outcomes()))
 				}
 			}
 			assertLinear(t, costs[5_000], costs[50_000])
@@ -334,7 +334,7 @@ func TestLargestLegalGates(t *testing.T) {
 	for _, n := range []int{small, large, 128} {
 		gates := manyGates(n)
 		var plan *Plan
-		compiled[n] = costOf(func() { plan = Compile(gates, schema) })
+		compiled[n] = costOf(func() { plan = Compile(gates, schema, Options{}) })
 
 		obj := manyFields(n)
 		var result *Result
@@ -342,7 +342,7 @@ func TestLargestLegalGates(t *testing.T) {
 		if left := len(obj["spec"].(map[string]any)["tree"].(map[string]any)); left != 0 {
 			t.Errorf("G2: %d of %d fields are left", left, n*128)
 		}
-		if warnings := result.Warnings(); len(warnings) != n*128 {
+		if warnings := Warnings(result.Outcomes()); len(warnings) != n*128 {
 			t.Errorf("G10: %d warnings for %d fields", len(warnings), n*128)
 		}
 		empty, old := treeOf(map[string]any{}), manyFields(n)
@@ -366,10 +366,10 @@ func TestLargestLegalGates(t *testing.T) {
 func TestDeepestLegalGates(t *testing.T) {
 	for name, enabled := range map[string]bool{"R1: nested guards, all disabled": false, "R1: nested guards, all enabled and deprecated": true} {
 		t.Run(name, func(t *testing.T) {
-			plan := Compile(nestedGates(enabled), testyaml.Structural(t, limitsSchemaYAML))
+			plan := Compile(nestedGates(enabled), testyaml.Structural(t, limitsSchemaYAML), Options{})
 			leafOnly := func(leaf any) map[string]any { return treeOf(nest(10_000, leaf, false)) }
 			obj, old := leafOnly("changed"), leafOnly("persisted")
-			warnings := run(plan, obj, old).Warnings()
+			warnings := Warnings(run(plan, obj, old).Outcomes())
 			if want := map[bool]int{false: 1, true: 251}[enabled]; len(warnings) != want {
 				t.Errorf("C8: %d warnings, want %d", len(warnings), want)
 			}

@@ -68,18 +68,13 @@ type Options struct {
 	Unions bool
 }
 
-// Compile is CompileWithOptions with the zero Options.
-func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural) *Plan {
-	return CompileWithOptions(gates, schema, Options{})
-}
-
-// CompileWithOptions returns the Plan for the feature gates of a CRD. schema is the structural schema of the storage
+// Compile returns the Plan for the feature gates of a CRD. schema is the structural schema of the storage
 // version. The Plan refers to gates, which must not be modified afterwards.
 //
-// CompileWithOptions returns nil if no gate can have an effect, because none of those with paths is disabled or
+// Compile returns nil if no gate can have an effect, because none of those with paths is disabled or
 // deprecated. Paths that do not parse are ignored: validation rejects them (rule C5), and serving must not fail (rule
 // F5).
-func CompileWithOptions(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural, opts Options) *Plan {
+func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural, opts Options) *Plan {
 	if gates == nil {
 		return nil
 	}
@@ -177,35 +172,6 @@ func (n *node) each() *node {
 		return nil
 	}
 	return &n.elements.node
-}
-
-// DisabledPaths returns the paths of the disabled fields that an endpoint of the scope writes, in no particular order.
-// Fields inside a disabled field are left out.
-func (p *Plan) DisabledPaths(written scope.Scope) []fieldpath.Path {
-	if p == nil {
-		return nil
-	}
-	var paths []fieldpath.Path
-	for i := range p.root.fields {
-		if c := &p.root.fields[i]; written.Includes(c.name) {
-			paths = p.disabledPaths(paths, &c.node, fieldpath.Path{fieldpath.Field(c.name)})
-		}
-	}
-	return paths
-}
-
-func (p *Plan) disabledPaths(paths []fieldpath.Path, n *node, at fieldpath.Path) []fieldpath.Path {
-	if p.isDisabled(n) {
-		return append(paths, slices.Clone(at)) // the paths share the array of at
-	}
-	for i := range n.fields {
-		c := &n.fields[i]
-		paths = p.disabledPaths(paths, &c.node, append(at, fieldpath.Field(c.name)))
-	}
-	if each := n.each(); each != nil {
-		paths = p.disabledPaths(paths, each, append(at, fieldpath.Each()))
-	}
-	return paths
 }
 
 // trim removes the nodes that have no effect from n, and reports whether n has an effect. Nodes below a disabled field

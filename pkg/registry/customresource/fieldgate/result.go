@@ -138,13 +138,8 @@ func (r *Result) RetainDropsOf(sent *Result) {
 	}
 }
 
-// Warnings returns the warnings for the client, at most one for each path, in the order of the paths in the CRD (rule
-// G10). They are without the prefix that clients add. The nil Result has none.
-func (r *Result) Warnings() []string {
-	return Warnings(r.Outcomes())
-}
-
-// Warnings returns the warnings for outcomes, as Result.Warnings does.
+// Warnings returns the warnings for outcomes, at most one for each path, in the order of the paths in the CRD (rule
+// G10). They are without the prefix that clients add.
 func Warnings(outcomes []Outcome) []string {
 	var warnings []string
 	// The last gate whose own deprecation warning was added. The paths of a gate are adjacent, so each comes once.

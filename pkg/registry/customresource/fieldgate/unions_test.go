@@ -60,7 +60,7 @@ func TestU9AUnionMayMoveOffADisabledMember(t *testing.T) {
 		for position, in := range positions {
 			t.Run(name+" in "+position, func(t *testing.T) {
 				schema, gates := gatedUnion()
-				plan := CompileWithOptions(gates, schema, Options{Unions: true})
+				plan := Compile(gates, schema, Options{Unions: true})
 				got, old := in(testyaml.Object(t, tc.written)), in(testyaml.Object(t, tc.old))
 				result := plan.Evaluate(Write{Object: got, Old: old})
 				if diff := cmp.Diff(in(testyaml.Object(t, tc.want)), got); diff != "" {
@@ -81,7 +81,7 @@ func TestU9AUnionMayMoveOffADisabledMember(t *testing.T) {
 func TestU9NotWithoutTheServersGate(t *testing.T) {
 	schema, gates := gatedUnion()
 	got := map[string]any{"struct": testyaml.Object(t, `{type: Git}`)}
-	Compile(gates, schema).Evaluate(Write{Object: got, Old: map[string]any{"struct": testyaml.Object(t, `{type: S3, s3: x}`)}})
+	Compile(gates, schema, Options{}).Evaluate(Write{Object: got, Old: map[string]any{"struct": testyaml.Object(t, `{type: S3, s3: x}`)}})
 	if diff := cmp.Diff(map[string]any{"struct": testyaml.Object(t, `{type: Git, s3: x}`)}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -95,7 +95,7 @@ func TestU6DisabledGateIsThatOfTheField(t *testing.T) {
 	gates.FeatureGates = append(gates.FeatureGates, apiextensions.CustomResourceDefinitionFeatureGate{
 		Name: "Git", PreRelease: apiextensions.PreReleaseAlpha, Enabled: &on, FieldPaths: []string{".struct.git"},
 	})
-	plan := Compile(gates, schema)
+	plan := Compile(gates, schema, Options{})
 	for written, want := range map[string]string{
 		".struct.s3": "istio/S3", ".list[*].s3": "istio/S3", ".struct.git": "", ".struct": "", ".struct.s3.bucket": "", ".nowhere.s3": "",
 	} {

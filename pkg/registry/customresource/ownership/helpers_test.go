@@ -96,7 +96,7 @@ func planOf(t testing.TB, schemaYAML string, paths ...string) *fieldgate.Plan {
 	t.Helper()
 	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: paths}
 	gates := &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}}
-	return fieldgate.Compile(gates, testyaml.Structural(t, schemaYAML))
+	return fieldgate.Compile(gates, testyaml.Structural(t, schemaYAML), fieldgate.Options{})
 }
 
 func disabledFields(plan *fieldgate.Plan) *fieldgate.Cursor {

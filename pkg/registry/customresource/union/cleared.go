@@ -44,8 +44,8 @@ func (c Cleared) MemberPath(member string) string {
 	return fieldPath(c.objectPath(), member)
 }
 
-// DiscriminatorPath returns the path of the discriminator as in validation errors.
-func (c Cleared) DiscriminatorPath() string {
+// discriminatorPath returns the path of the discriminator as in validation errors.
+func (c Cleared) discriminatorPath() string {
 	return fieldPath(c.objectPath(), c.Discriminator)
 }
 
@@ -71,14 +71,14 @@ func compareSteps(a, b Step) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Index, b.Index))
 }
 
-// Warning returns the text of the warning for the client (rule V3).
-func (c Cleared) Warning() string {
+// warning returns the text of the warning for the client (rule V3).
+func (c Cleared) warning() string {
 	members := make([]string, len(c.Members))
 	for i, member := range c.Members {
 		members[i] = c.MemberPath(member)
 	}
 	return fmt.Sprintf("%s: cleared: %s changed from %s to %q",
-		strings.Join(members, ", "), c.DiscriminatorPath(), quote(c.From), c.To)
+		strings.Join(members, ", "), c.discriminatorPath(), quote(c.From), c.To)
 }
 
 // maxWarnings is the maximum number of warnings for a request (rule V3).
@@ -92,7 +92,7 @@ func Warnings(cleared []Cleared) []string {
 		if rest := len(cleared) - i; i == maxWarnings-1 && rest > 1 {
 			return append(warnings, fmt.Sprintf("members of %d more unions: cleared: their discriminators changed", rest))
 		}
-		warnings = append(warnings, c.Warning())
+		warnings = append(warnings, c.warning())
 	}
 	return warnings
 }

@@ -258,7 +258,7 @@ func checkAgainstReference(c fuzzCase, r request, result map[string]any, cleared
 	}
 	var warnings []string
 	for _, each := range cleared {
-		warnings = append(warnings, each.Warning())
+		warnings = append(warnings, each.warning())
 	}
 	if diff := cmp.Diff(wantWarnings, warnings); diff != "" {
 		fail("V3: not the warnings of the reference (-want +got)", diff)

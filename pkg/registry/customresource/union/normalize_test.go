@@ -285,8 +285,8 @@ func TestClearedTellsTheWay(t *testing.T) { // U8, V1, V2
 	if got := got[0].MemberPath("git"); got != "spec.groups[0].items[0].git" {
 		t.Errorf("MemberPath: %s", got)
 	}
-	if got := got[1].DiscriminatorPath(); got != "spec.groups[0].items[1].type" {
-		t.Errorf("DiscriminatorPath: %s", got)
+	if got := got[1].discriminatorPath(); got != "spec.groups[0].items[1].type" {
+		t.Errorf("discriminatorPath: %s", got)
 	}
 }
 
