@@ -5,41 +5,16 @@ package ownership
 
 import (
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/internal/testcost"
 )
 
-// These tests bound the work by the allocations, which are the same on every machine. They do not measure time. A
-// function that takes far more than linear time without allocating would exceed the timeout of go test.
-
-// cost are the allocations of a function.
-type cost struct{ mallocs, bytes uint64 }
-
-func costOf(do func()) cost {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	return cost{after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}
-}
-
-// assertLinear fails if ten times the input costs much more than ten times as much. The factor and the constants leave
-// room for the steps in which maps grow, and for costs that do not depend on the input.
-func assertLinear(t *testing.T, small, large cost) {
-	t.Helper()
-	t.Logf("n: %+v, 10n: %+v", small, large)
-	const factor, constantMallocs, constantBytes = 20, 500, 1 << 17
-	if large.mallocs > factor*small.mallocs+constantMallocs {
-		t.Errorf("R3: %d allocations for n, %d for 10n", small.mallocs, large.mallocs)
-	}
-	if large.bytes > factor*small.bytes+constantBytes {
-		t.Errorf("R3: %d bytes for n, %d for 10n", small.bytes, large.bytes)
-	}
-}
+// The tests in this file bound the work for large requests, see package testcost.
 
 func entryOf(manager, fields string) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{
@@ -123,12 +98,12 @@ var largeWrites = map[string]func(n int) Write{
 func TestR3CorrectTakesLinearTime(t *testing.T) {
 	for name, write := range largeWrites {
 		t.Run("R3: "+name, func(t *testing.T) {
-			costs := map[int]cost{}
+			costs := map[int]testcost.Cost{}
 			for _, n := range []int{1_000, 10_000} {
 				w := write(n)
-				costs[n] = costOf(func() { mustCorrect(t, w) })
+				costs[n] = testcost.Of(func() { mustCorrect(t, w) })
 			}
-			assertLinear(t, costs[1_000], costs[10_000])
+			testcost.AssertLinear(t, costs[1_000], costs[10_000])
 		})
 	}
 }

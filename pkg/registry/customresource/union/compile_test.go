@@ -12,14 +12,14 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
-	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-func TestCompileAsksForTheGatesOfMembers(t *testing.T) { // U6.3
+// TestU63CompileLooksUpTheGateOfEachMemberOnce (rule U6.3).
+func TestU63CompileLooksUpTheGateOfEachMemberOnce(t *testing.T) {
 	var lookedUp []string
-	Compile(testyaml.Structural(t, placesSchemaYAML()), func(path fieldpath.Path) string {
+	Compile(testyaml.Structural(t, positionsSchemaYAML()), func(path fieldpath.Path) string {
 		lookedUp = append(lookedUp, path.String())
 		return ""
 	})
@@ -28,17 +28,18 @@ func TestCompileAsksForTheGatesOfMembers(t *testing.T) { // U6.3
 		".spec.items[*].git", ".spec.atomic[*].git", ".spec.groups[*].lists[*][*].git", ".spec.outer.inner.git",
 	} {
 		if !slices.Contains(lookedUp, want) {
-			t.Errorf("did not ask for %s", want)
+			t.Errorf("U6.3: the gate of %s was not looked up", want)
 		}
 	}
 	slices.Sort(lookedUp)
 	if once := slices.Compact(slices.Clone(lookedUp)); len(once) != len(lookedUp) {
-		t.Errorf("looked up more than once: %v", lookedUp)
+		t.Errorf("U6.3: a gate was looked up more than once: %v", lookedUp)
 	}
 }
 
-func TestOrdinalsAreDistinct(t *testing.T) { // V1
-	plan := planOf(t, placesSchemaYAML(), nil)
+// TestV1OrdinalsAreDistinct (rule V1).
+func TestV1OrdinalsAreDistinct(t *testing.T) {
+	plan := planOf(t, positionsSchemaYAML(), nil)
 	seen := map[int]string{}
 	var walk func(n *node)
 	walk = func(n *node) {
@@ -47,7 +48,7 @@ func TestOrdinalsAreDistinct(t *testing.T) { // V1
 		}
 		for _, u := range n.unions {
 			if other, found := seen[u.ordinal]; found {
-				t.Errorf("%s and %s are both number %d", other, u.discriminator, u.ordinal)
+				t.Errorf("V1: %s and %s have ordinal %d", other, u.discriminator, u.ordinal)
 			}
 			seen[u.ordinal] = u.discriminator
 		}
@@ -58,12 +59,13 @@ func TestOrdinalsAreDistinct(t *testing.T) { // V1
 	}
 	walk(plan.everything)
 	if len(seen) != 16 {
-		t.Errorf("%d unions", len(seen))
+		t.Errorf("V1: %d ordinals, want 16", len(seen))
 	}
 }
 
-func TestScopesShareWhatIsBelowTheRoot(t *testing.T) { // R3
-	plan := planOf(t, placesSchemaYAML(), nil)
+// TestR3ScopesShareTheNodesBelowTheRoot (rules R3, U7).
+func TestR3ScopesShareTheNodesBelowTheRoot(t *testing.T) {
+	plan := planOf(t, positionsSchemaYAML(), nil)
 	find := func(n *node, name string) *node {
 		for _, c := range n.fields {
 			if c.name == name {
@@ -73,17 +75,19 @@ func TestScopesShareWhatIsBelowTheRoot(t *testing.T) { // R3
 		return nil
 	}
 	if spec := find(plan.everything, "spec"); spec == nil || spec != find(plan.exceptStatus, "spec") {
-		t.Error("spec was compiled twice")
+		t.Error("R3: spec was compiled twice")
 	}
 	if status := find(plan.everything, "status"); status == nil || status != find(plan.onlyStatus, "status") {
-		t.Error("status was compiled twice")
+		t.Error("R3: status was compiled twice")
 	}
 	if find(plan.exceptStatus, "status") != nil || find(plan.onlyStatus, "spec") != nil {
-		t.Error("U7: a field out of scope")
+		t.Error("U7: a root has a field that is not in its scope")
 	}
 }
 
-func TestMembersAroundStatus(t *testing.T) { // U7
+// TestU7MembersBesideStatusStayMembers (rule U7) removes status from the members of a union, but not those before and
+// after it.
+func TestU7MembersBesideStatusStayMembers(t *testing.T) {
 	const schema = `{type: object, properties: {mode: {type: string, x-kubernetes-unions: {fieldMembers: {A: {name: a}, S: {name: status}, Z: {name: z}}}}}}`
 	plan := planOf(t, schema, nil)
 	for text, want := range map[string]string{
@@ -94,59 +98,56 @@ func TestMembersAroundStatus(t *testing.T) { // U7
 	} {
 		errs, _ := plan.Validate(testyaml.Object(t, text), nil, Options{Scope: scope.ExceptStatus})
 		if got := strings.Join(texts(errs), "\n"); got != want {
-			t.Errorf("%s: %s", text, got)
+			t.Errorf("U7: %s: got %q, want %q", text, got, want)
 		}
 	}
 }
 
-// TestCompileTakesWhatValidationRefuses is about CRDs that nobody can create any more (rule F5).
-func TestCompileTakesWhatValidationRefuses(t *testing.T) {
+// TestF5CompileAcceptsInvalidSchemas (rule F5) compiles schemas that validation of the CRD rejects.
+func TestF5CompileAcceptsInvalidSchemas(t *testing.T) {
 	str := structuralschema.Structural{Generic: structuralschema.Generic{Type: "string"}}
-	discriminator := func(members map[string]apiextensions.MemberField) structuralschema.Structural {
-		s := str
-		s.XUnions = &apiextensions.Unions{FieldMembers: members}
-		return s
-	}
-	self := discriminator(map[string]apiextensions.MemberField{"Self": {Name: "type"}, "A": {Name: "a"}})
+	self := discriminatorOf(fieldMembers{"Self": {Name: "type"}, "A": {Name: "a"}})
 	for name, tc := range map[string]struct {
 		properties  map[string]structuralschema.Structural
 		object, old string
 		want        string
 		errs        int
 	}{
-		"a member that is the discriminator": {
+		"a member is the discriminator": {
 			map[string]structuralschema.Structural{"type": self, "a": str},
 			`{type: Self, a: x}`, `{type: A, a: x}`, `{type: Self}`, 0,
 		},
-		"a member that is no property": {
+		"a member is not a property": {
 			map[string]structuralschema.Structural{"type": self},
 			`{type: Self, a: x}`, `{type: A, a: x}`, `{type: Self}`, 0,
 		},
-		"a member of two values": {
-			map[string]structuralschema.Structural{"type": discriminator(map[string]apiextensions.MemberField{"A": {Name: "a"}, "B": {Name: "a", Optional: true}, "C": {}})},
+		"two values select the same member": {
+			map[string]structuralschema.Structural{
+				"type": discriminatorOf(fieldMembers{"A": {Name: "a"}, "B": {Name: "a", Optional: true}, "C": {}}),
+			},
 			`{type: B, a: x}`, `{type: A, a: x}`, `{type: B, a: x}`, 0,
 		},
-		"a member of two unions": {
+		"two unions have the same member": {
 			map[string]structuralschema.Structural{
-				"t1": discriminator(map[string]apiextensions.MemberField{"A": {Name: "a"}, "": {}}),
-				"t2": discriminator(map[string]apiextensions.MemberField{"A": {Name: "a"}, "": {}}),
+				"t1": discriminatorOf(fieldMembers{"A": {Name: "a"}, "": {}}),
+				"t2": discriminatorOf(fieldMembers{"A": {Name: "a"}, "": {}}),
 			},
 			`{t1: "", t2: A, a: x}`, `{t1: A, t2: A, a: x}`, `{t1: "", t2: A}`, 1,
 		},
-		"unions that are each other's members": {
+		"two discriminators are members of each other's union": {
 			map[string]structuralschema.Structural{
-				"t1": discriminator(map[string]apiextensions.MemberField{"A": {Name: "t2"}, "": {}}),
-				"t2": discriminator(map[string]apiextensions.MemberField{"A": {Name: "t1"}, "": {}}),
+				"t1": discriminatorOf(fieldMembers{"A": {Name: "t2"}, "": {}}),
+				"t2": discriminatorOf(fieldMembers{"A": {Name: "t1"}, "": {}}),
 			},
 			`{t1: A, t2: ""}`, `{t1: A, t2: A}`, `{t1: A, t2: ""}`, 0,
 		},
-		"a discriminator that is an object": {
-			map[string]structuralschema.Structural{"type": self, "a": {Properties: map[string]structuralschema.Structural{"type": self}}},
+		"the request has an object for a discriminator": {
+			map[string]structuralschema.Structural{"type": self, "a": *objectOf(map[string]structuralschema.Structural{"type": self})},
 			`{type: {a: {}}, a: {type: A}}`, `{type: {a: {}}, a: {type: A}}`, `{type: {a: {}}, a: {type: A}}`, 2,
 		},
 	} {
 		t.Run("F5: "+name, func(t *testing.T) {
-			plan := Compile(&structuralschema.Structural{Properties: tc.properties}, nil)
+			plan := Compile(objectOf(tc.properties), nil)
 			got, _ := plan.Normalize(testyaml.Object(t, tc.object), testyaml.Object(t, tc.old), scope.Everything)
 			if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -13,9 +13,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
 )
 
-// presetYAML has discriminators with a default: in an object, in one that has a default itself, in the items of lists,
-// in the values of a map, and beside the key "".
-const presetYAML = `
+// defaultsYAML has discriminators with a default: in an object, in objects that have a default themselves, in items of
+// lists, in values of a map, and in a union with the key "".
+const defaultsYAML = `
 type: object
 properties:
   spec:
@@ -60,27 +60,27 @@ properties:
           new: {type: string}
 `
 
-// TestU43DefaultsOfDiscriminators (rule U4.3) fills in what a request leaves out.
-func TestU43DefaultsOfDiscriminators(t *testing.T) {
-	schema := testyaml.Structural(t, presetYAML)
-	plan := planOf(t, presetYAML, nil)
+// TestU43DiscriminatorsAreDefaulted (rule U4.3).
+func TestU43DiscriminatorsAreDefaulted(t *testing.T) {
+	schema := testyaml.Structural(t, defaultsYAML)
+	plan := planOf(t, defaultsYAML, nil)
 	const defaulted = `whole: {type: S3, s3: {}}, part: {type: Git, s3: {}}`
 	for _, tc := range []struct{ claim, spec, want string }{
-		{"filled in where no member is set", `{source: {name: n}}`, `{source: {name: n, type: Git}}`},
-		{"filled in where the selected member alone is set", `{source: {git: {}}}`, `{source: {type: Git, git: {url: u}}}`},
-		{"absent where another member is set", `{source: {s3: {}}}`, `{source: {s3: {}}}`},
-		{"absent where the selected one is set beside another", `{source: {git: {}, s3: {}}}`, `{source: {git: {url: u}, s3: {}}}`},
-		{"a null member is not set", `{source: {s3: null}}`, `{source: {type: Git, s3: null}}`},
-		{"a null discriminator is absent", `{source: {type: null, s3: {}}}`, `{source: {s3: {}}}`},
-		{"a null discriminator without members is filled in", `{source: {type: null}}`, `{source: {type: Git}}`},
-		{"a nullable one that is null stays null", `{nullable: {type: null, s3: {}}}`, `{nullable: {type: null, s3: {}}}`},
-		{"what is written is left alone", `{source: {type: Git, s3: {}}}`, `{source: {type: Git, s3: {}}}`},
-		{"also if it is empty or no string", `{source: {type: "", s3: {}}, map: {k: {type: 5, s3: {}}}}`, `{source: {type: "", s3: {}}, map: {k: {type: 5, s3: {}}}}`},
+		{"defaulted if no member is set", `{source: {name: n}}`, `{source: {name: n, type: Git}}`},
+		{"defaulted if only the member that the default selects is set", `{source: {git: {}}}`, `{source: {type: Git, git: {url: u}}}`},
+		{"not defaulted if another member is set", `{source: {s3: {}}}`, `{source: {s3: {}}}`},
+		{"not defaulted if the selected and another member are set", `{source: {git: {}, s3: {}}}`, `{source: {git: {url: u}, s3: {}}}`},
+		{"defaulted if the other member is null", `{source: {s3: null}}`, `{source: {type: Git, s3: null}}`},
+		{"a null discriminator is removed like an absent one", `{source: {type: null, s3: {}}}`, `{source: {s3: {}}}`},
+		{"a null discriminator is defaulted if no member is set", `{source: {type: null}}`, `{source: {type: Git}}`},
+		{"a nullable discriminator that is null stays null", `{nullable: {type: null, s3: {}}}`, `{nullable: {type: null, s3: {}}}`},
+		{"a discriminator in the request is left alone", `{source: {type: Git, s3: {}}}`, `{source: {type: Git, s3: {}}}`},
+		{"a discriminator that is empty or not a string is left alone", `{source: {type: "", s3: {}}, map: {k: {type: 5, s3: {}}}}`, `{source: {type: "", s3: {}}, map: {k: {type: 5, s3: {}}}}`},
 		{"in items of list maps", `{items: [{name: a, s3: {}}, {name: b}, {name: a, git: {}}]}`, `{items: [{name: a, s3: {}}, {name: b, type: Git}, {name: a, type: Git, git: {url: u}}]}`},
 		{"in items of atomic lists", `{atomic: [{s3: {}}, {}]}`, `{atomic: [{s3: {}}, {type: Git}]}`},
 		{"in values of maps", `{map: {a: {s3: {}}, b: {}}}`, `{map: {a: {s3: {}}, b: {type: Git}}}`},
-		{"beside the key \"\", too", `{legacy: {old: x}}`, `{legacy: {old: x}}`},
-		{"R1: not in wrong types", `{source: [{s3: {}}], items: {s3: {}}, map: [s3], atomic: 1}`, `{source: [{s3: {}}], items: {s3: {}}, map: [s3], atomic: 1}`},
+		{"not defaulted if the key \"\" selects the member that is set", `{legacy: {old: x}}`, `{legacy: {old: x}}`},
+		{"R1: values of another type than the schema are left alone", `{source: [{s3: {}}], items: {s3: {}}, map: [s3], atomic: 1}`, `{source: [{s3: {}}], items: {s3: {}}, map: [s3], atomic: 1}`},
 	} {
 		t.Run("U4.3: "+tc.claim, func(t *testing.T) {
 			object := testyaml.Object(t, "{spec: "+tc.spec+"}")
@@ -93,21 +93,21 @@ func TestU43DefaultsOfDiscriminators(t *testing.T) {
 	}
 }
 
-// TestU43WhatADefaultWouldLose (rules U4.3, U6.1) validates what is left out.
-func TestU43WhatADefaultWouldLose(t *testing.T) {
-	plan := planOf(t, presetYAML, nil)
+// TestU43DiscriminatorsThatAreNotDefaultedAreRequired (rules U4.3, U6.1).
+func TestU43DiscriminatorsThatAreNotDefaultedAreRequired(t *testing.T) {
+	plan := planOf(t, defaultsYAML, nil)
 	for _, tc := range []struct{ claim, object, old, want string }{
 		{
-			"a persisted choice is named", `{spec: {source: {s3: {}}}}`, `{spec: {source: {type: S3, s3: {}}}}`,
+			"on update the error has the persisted value", `{spec: {source: {s3: {}}}}`, `{spec: {source: {type: S3, s3: {}}}}`,
 			`spec.source.type: Required value: must be given when spec.source.s3 is set: the persisted value is "S3"`,
 		}, {
-			"on create the values are named", `{spec: {source: {s3: {}}}}`, ``,
+			"on create the error has the supported values", `{spec: {source: {s3: {}}}}`, ``,
 			`spec.source.type: Required value: supported values: "Git", "None", "S3"`,
 		}, {
-			"an item of an atomic list is created", `{spec: {atomic: [{s3: {}}]}}`, `{spec: {atomic: [{type: S3, s3: {}}]}}`,
+			"an item of an atomic list has no persisted value", `{spec: {atomic: [{s3: {}}]}}`, `{spec: {atomic: [{type: S3, s3: {}}]}}`,
 			`spec.atomic[0].type: Required value: supported values: "Git", "None", "S3"`,
 		}, {
-			"an absent one is not \"\", since it is the default when it is read", `{spec: {legacy: {old: x}}}`, ``,
+			"an absent discriminator is not \"\": it reads as the default", `{spec: {legacy: {old: x}}}`, ``,
 			`spec.legacy.type: Required value: supported values: "New"`,
 		},
 	} {
@@ -123,22 +123,22 @@ func TestU43WhatADefaultWouldLose(t *testing.T) {
 	}
 }
 
-// TestR2NoDefaultsNoWork (rule R2): only the default is filled in where no discriminator has one.
-func TestR2NoDefaultsNoWork(t *testing.T) {
+// TestR2DefaultOnlyAppliesDefaultsIfNoDiscriminatorHasOne (rule R2).
+func TestR2DefaultOnlyAppliesDefaultsIfNoDiscriminatorHasOne(t *testing.T) {
 	object := testyaml.Object(t, `{spec: {source: {git: {}, s3: {}}}}`)
 	calls := 0
-	for name, plan := range map[string]*Plan{"no plan": nil, "no defaults": planOf(t, placesSchemaYAML(), nil)} {
+	for name, plan := range map[string]*Plan{"no plan": nil, "no defaults": planOf(t, positionsSchemaYAML(), nil)} {
 		if plan.HasDefaults() {
-			t.Errorf("%s: has defaults", name)
+			t.Errorf("R2: %s: HasDefaults is true", name)
 		}
 		if allocs := testing.AllocsPerRun(100, func() { plan.Default(object, func() { calls++ }) }); allocs != 0 {
-			t.Errorf("%s: %v allocations", name, allocs)
+			t.Errorf("R2: %s: %v allocations", name, allocs)
 		}
 	}
 	if calls != 2*101 {
-		t.Errorf("%d calls", calls)
+		t.Errorf("U4.3: applyDefaults was called %d times", calls)
 	}
-	if !planOf(t, presetYAML, nil).HasDefaults() {
-		t.Error("defaults are not found")
+	if !planOf(t, defaultsYAML, nil).HasDefaults() {
+		t.Error("U4.3: HasDefaults is false")
 	}
 }

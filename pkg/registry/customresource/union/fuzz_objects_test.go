@@ -13,9 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// source hands out the bytes of the fuzzer, then zeros.
+// source yields the bytes of a fuzz input, and then zeros. Each decision about an object takes one byte.
 type source struct{ data []byte }
 
+// next returns a number from 0 to n-1.
 func (s *source) next(n int) int {
 	if len(s.data) == 0 {
 		return 0
@@ -25,12 +26,14 @@ func (s *source) next(n int) int {
 	return int(b) % n
 }
 
+// pick returns one of the values.
 func pick[T any](s *source, from []T) T { return from[s.next(len(from))] }
 
-// fuzzNames are what objects are made of beside the names that the schema has; some are the schema's elsewhere.
+// fuzzNames are field names and map keys for values without schema. Some are in the schemas, at other positions.
 var fuzzNames = []string{"type", "git", "s3", "name", "mode", "a", "b", "x", "", "unknown"}
 
-// fuzzRequest makes an object and the persisted one: none, another, or that from which the object was edited.
+// fuzzRequest returns a create, an update with an unrelated persisted object, or, in most cases, an update that edits
+// the persisted object.
 func fuzzRequest(opts byte, objectBytes, oldBytes *source, schema *structuralschema.Structural) request {
 	r := request{opts: fuzzOptions(opts)}
 	switch oldBytes.next(6) {
@@ -48,6 +51,7 @@ func fuzzRequest(opts byte, objectBytes, oldBytes *source, schema *structuralsch
 	return r
 }
 
+// fuzzObject returns an object with some of the properties of the schema.
 func fuzzObject(s *source, schema *structuralschema.Structural) map[string]any {
 	out := map[string]any{}
 	for name, property := range sorted(schema.Properties) {
@@ -58,7 +62,7 @@ func fuzzObject(s *source, schema *structuralschema.Structural) map[string]any {
 	return out
 }
 
-// fuzzValue makes a value of the type of the schema, or now and then of another.
+// fuzzValue returns a value of the type of the schema, or rarely any value.
 func fuzzValue(s *source, schema *structuralschema.Structural, depth int) any {
 	if s.next(24) == 1 || schema == nil {
 		return anyValue(s, depth)
@@ -95,7 +99,7 @@ func fuzzValue(s *source, schema *structuralschema.Structural, depth int) any {
 	}
 }
 
-// anyValue makes any value of JSON.
+// anyValue returns any JSON value.
 func anyValue(s *source, depth int) any {
 	kinds := 12
 	if depth > 12 {
@@ -119,7 +123,7 @@ func anyValue(s *source, depth int) any {
 	}
 }
 
-// edit changes a value in place here and there, as a client would, and returns it.
+// edit changes some of a value in place, as a client would, and returns it.
 func edit(s *source, value any) any {
 	switch s.next(24) {
 	case 1:
@@ -140,6 +144,7 @@ func edit(s *source, value any) any {
 	return value
 }
 
+// editObject removes, edits and adds fields.
 func editObject(s *source, obj map[string]any) {
 	for name, value := range sorted(obj) {
 		if s.next(8) == 1 {
@@ -153,12 +158,12 @@ func editObject(s *source, obj map[string]any) {
 	}
 }
 
-// editList removes, repeats, edits and swaps items.
+// editList removes, repeats, edits and moves items.
 func editList(s *source, list []any) []any {
 	out := []any{}
 	for _, item := range list {
 		switch s.next(8) {
-		case 1:
+		case 1: // removed
 		case 2:
 			out = append(out, runtime.DeepCopyJSONValue(item), edit(s, item))
 		case 3:
@@ -170,7 +175,7 @@ func editList(s *source, list []any) []any {
 	return out
 }
 
-// sorted ranges over a map in the order of its keys, so that the same bytes always make the same objects.
+// sorted iterates over a map in the order of its keys, so that the same bytes always yield the same objects.
 func sorted[V any](m map[string]V) iter.Seq2[string, *V] {
 	return func(yield func(string, *V) bool) {
 		for _, name := range slices.Sorted(maps.Keys(m)) {

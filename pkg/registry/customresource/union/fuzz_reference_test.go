@@ -16,23 +16,23 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// The reference implementation: the words of rules U3 to U7 and V3, union by union over the schema itself, without a
-// thought to speed. It shares nothing with the plan.
+// This file is the reference implementation of rules U3 to U7 and V3. It walks the schema for each step, regardless of
+// speed, and shares no code with the plan.
 
 // refUnion is a union of an object in a request.
 type refUnion struct {
 	discriminator string
-	object        *structuralschema.Structural         // the schema of the holder
+	object        *structuralschema.Structural         // the schema of holder
 	members       map[string]apiextensions.MemberField // by value
-	holder        map[string]any                       // the object that holds it
-	old           map[string]any                       // its counterpart, nil if there is none
-	path          string                               // of the holder, as in errors
-	schemaPath    string                               // as of feature gates
-	hidden        string                               // a member that is out of scope
-	inEqualList   bool                                 // an atomic or set list around it is as in old
+	holder        map[string]any                       // the object that holds the union
+	old           map[string]any                       // the persisted counterpart of holder, or nil
+	path          string                               // of holder, as in errors
+	schemaPath    string                               // of holder, as in feature gates
+	hidden        string                               // a member that is not in the scope, or ""
+	inEqualList   bool                                 // whether an atomic or set list around it equals the persisted list
 }
 
-// refPosition is a value in a request, with its counterpart in old and its paths.
+// refPosition is a value in a request, with its persisted counterpart and its paths.
 type refPosition struct {
 	schema           *structuralschema.Structural
 	value, old       any
@@ -40,7 +40,7 @@ type refPosition struct {
 	inEqualList      bool
 }
 
-// refUnions returns the unions of a request in the order of their places.
+// refUnions returns the unions of a request in the order of their paths.
 func refUnions(schema *structuralschema.Structural, r request) []refUnion {
 	var old any
 	if r.old != nil {
@@ -66,6 +66,7 @@ func refUnions(schema *structuralschema.Structural, r request) []refUnion {
 	return found
 }
 
+// refWalk returns the unions in a value.
 func refWalk(position refPosition) []refUnion {
 	found := refUnionsOf(position)
 	for _, below := range refBelow(position) {
@@ -74,7 +75,7 @@ func refWalk(position refPosition) []refUnion {
 	return found
 }
 
-// refUnionsOf returns the unions that an object holds.
+// refUnionsOf returns the unions of an object, but not those of its fields.
 func refUnionsOf(position refPosition) []refUnion {
 	holder, ok := position.value.(map[string]any)
 	if !ok {
@@ -94,37 +95,61 @@ func refUnionsOf(position refPosition) []refUnion {
 	return found
 }
 
-// refBelow returns the values in a value that the schema knows (rules U5, R1).
+// refBelow returns the fields, values or items of a value that have a schema (rules U5, R1).
 func refBelow(position refPosition) []refPosition {
-	var found []refPosition
 	switch value := position.value.(type) {
 	case map[string]any:
 		old, _ := position.old.(map[string]any)
 		if position.schema.AdditionalProperties != nil {
-			for _, key := range slices.Sorted(maps.Keys(value)) {
-				found = append(found, refPosition{position.schema.AdditionalProperties.Structural, value[key], old[key], refDot(position.path, key), position.schemaPath + "[*]", position.inEqualList})
-			}
-			return found
+			return refValues(position, value, old)
 		}
-		for _, name := range slices.Sorted(maps.Keys(position.schema.Properties)) {
-			property := position.schema.Properties[name]
-			found = append(found, refPosition{&property, value[name], old[name], refDot(position.path, name), position.schemaPath + "." + name, position.inEqualList})
-		}
+		return refFields(position, value, old)
 	case []any:
-		if position.schema.Items == nil {
-			return nil
+		if position.schema.Items != nil {
+			return refItems(position, value)
 		}
-		counterparts := make([]any, len(value))
-		inEqualList := position.inEqualList
-		if position.schema.XListType != nil && *position.schema.XListType == "map" {
-			old, _ := position.old.([]any)
-			counterparts = refCounterparts(value, old, position.schema.XListMapKeys)
-		} else {
-			inEqualList = inEqualList || refEqual(value, position.old)
-		}
-		for i := range value {
-			found = append(found, refPosition{position.schema.Items, value[i], counterparts[i], fmt.Sprintf("%s[%d]", position.path, i), position.schemaPath + "[*]", inEqualList})
-		}
+	}
+	return nil
+}
+
+func refValues(position refPosition, object, old map[string]any) []refPosition {
+	var found []refPosition
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		found = append(found, refPosition{
+			position.schema.AdditionalProperties.Structural, object[key], old[key],
+			refDot(position.path, key), position.schemaPath + "[*]", position.inEqualList,
+		})
+	}
+	return found
+}
+
+func refFields(position refPosition, object, old map[string]any) []refPosition {
+	var found []refPosition
+	for _, name := range slices.Sorted(maps.Keys(position.schema.Properties)) {
+		property := position.schema.Properties[name]
+		found = append(found, refPosition{
+			&property, object[name], old[name],
+			refDot(position.path, name), position.schemaPath + "." + name, position.inEqualList,
+		})
+	}
+	return found
+}
+
+func refItems(position refPosition, list []any) []refPosition {
+	counterparts := make([]any, len(list))
+	inEqualList := position.inEqualList
+	if position.schema.XListType != nil && *position.schema.XListType == "map" {
+		old, _ := position.old.([]any)
+		counterparts = refCounterparts(list, old, position.schema.XListMapKeys)
+	} else {
+		inEqualList = inEqualList || refEqual(list, position.old)
+	}
+	var found []refPosition
+	for i := range list {
+		found = append(found, refPosition{
+			position.schema.Items, list[i], counterparts[i],
+			fmt.Sprintf("%s[%d]", position.path, i), position.schemaPath + "[*]", inEqualList,
+		})
 	}
 	return found
 }
@@ -136,8 +161,8 @@ func refDot(path, name string) string {
 	return path + "." + name
 }
 
-// refCounterparts returns the items of another list with the keys of each item. Of several with the same keys, which
-// no valid list has, it is the one at the same position, or else the first.
+// refCounterparts returns for each item the item of another list that has the same keys and is not the counterpart of an
+// earlier item. If several have the same keys, the one at the same index is preferred, then the first.
 func refCounterparts(list, other []any, keys []string) []any {
 	out, used := make([]any, len(list)), map[int]bool{}
 	for i, item := range list {
@@ -172,10 +197,10 @@ func refSameKeys(a, b any, keys []string) bool {
 	return true
 }
 
-// refEqual compares as JSON text does, where 1.0 is written 1.
+// refEqual compares the JSON texts, in which 1.0 is written as 1.
 func refEqual(a, b any) bool { return encodeJSON(a) == encodeJSON(b) }
 
-// names returns the members in scope. A discriminator is none (rules U2, F5).
+// names returns the members that are in scope. Discriminators are not members (rules U2, F5).
 func (u refUnion) names() []string {
 	var names []string
 	for _, m := range u.members {
@@ -187,7 +212,7 @@ func (u refUnion) names() []string {
 	return names
 }
 
-// persisted is the discriminator in old, "" if it is absent (rule U3).
+// persisted returns the persisted discriminator, or "" if it is absent (rule U3).
 func (u refUnion) persisted() any {
 	if u.old[u.discriminator] == nil {
 		return ""
@@ -195,13 +220,13 @@ func (u refUnion) persisted() any {
 	return u.old[u.discriminator]
 }
 
-// discriminatorChanged is rules U4.1 and U4.3.
+// discriminatorChanged implements rules U4.1 and U4.3.
 func (u refUnion) discriminatorChanged() bool {
 	value, ok := u.holder[u.discriminator].(string)
 	return u.old != nil && ok && u.persisted() != value
 }
 
-// isLeftOut is rule U4.3.
+// isLeftOut implements rule U4.3.
 func (u refUnion) isLeftOut() bool {
 	return u.holder[u.discriminator] == nil && u.old[u.discriminator] != nil && len(u.set()) > 0
 }
@@ -221,7 +246,7 @@ func (u refUnion) hasMemberAt(path string) bool {
 	return slices.ContainsFunc(u.names(), func(name string) bool { return refDot(u.path, name) == path })
 }
 
-// refNormalize is rules U4, U5 and V3.
+// refNormalize implements rules U4, U5 and V3.
 func refNormalize(schema *structuralschema.Structural, r request) (map[string]any, []string) {
 	r.object = runtime.DeepCopyJSON(r.object)
 	var warnings []string
@@ -235,6 +260,7 @@ func refNormalize(schema *structuralschema.Structural, r request) (map[string]an
 	}
 }
 
+// clear removes the unselected members, and returns the warning.
 func (u refUnion) clear() string {
 	var paths []string
 	for _, name := range u.unselected() {
@@ -245,7 +271,7 @@ func (u refUnion) clear() string {
 		strings.Join(paths, ", "), refDot(u.path, u.discriminator), refQuote(u.persisted()), u.holder[u.discriminator])
 }
 
-// refQuote is how messages show a value of a discriminator.
+// refQuote formats the value of a discriminator for a message.
 func refQuote(value any) string {
 	switch value.(type) {
 	case string:
@@ -258,7 +284,7 @@ func refQuote(value any) string {
 	return fmt.Sprint(value)
 }
 
-// refValidate is rules U6 and U7.
+// refValidate implements rules U6 and U7.
 func refValidate(schema *structuralschema.Structural, r request) []string {
 	var errs []string
 	for _, u := range refUnions(schema, r) {
@@ -298,7 +324,7 @@ func (u refUnion) errors() []string {
 	return errs
 }
 
-// isKnown is rule U6.1. Where there is a default an absent discriminator is never "", as it is not when it is read.
+// isKnown implements rule U6.1. If the discriminator has a default, an absent one does not mean "".
 func (u refUnion) isKnown() bool {
 	property := u.object.Properties[u.discriminator]
 	switch value := u.holder[u.discriminator].(type) {
@@ -335,7 +361,8 @@ func (u refUnion) missingError(value string) string {
 	if !slices.Contains(u.names(), selected.Name) || selected.Optional || u.holder[selected.Name] != nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s: Required value: must be set when %s is %q", refDot(u.path, selected.Name), refDot(u.path, u.discriminator), value)
+	text := fmt.Sprintf("%s: Required value: must be set when %s is %q",
+		refDot(u.path, selected.Name), refDot(u.path, u.discriminator), value)
 	if gate := fuzzGates[u.schemaPath+"."+selected.Name]; gate != "" {
 		text += fmt.Sprintf(", but is dropped: feature gate %q is disabled", gate)
 	}

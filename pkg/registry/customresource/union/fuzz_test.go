@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// wildYAML has what validation of a CRD refuses (rule U2): for it, it is only claimed that nothing breaks.
+// wildYAML has unions that validation of a CRD rejects (rule U2). The reference is not compared for them.
 const wildYAML = `
 type: object
 properties:
@@ -39,20 +39,20 @@ properties:
     items: {type: object, properties: {type: {type: string, x-kubernetes-unions: {fieldMembers: {A: {name: a}, B: {name: b}}}}, a: {type: string}, b: {type: string}}}
 `
 
-// fuzzCase is a schema with its plan.
+// fuzzCase is a schema and its plan.
 type fuzzCase struct {
 	schema *structuralschema.Structural
 	plan   *Plan
-	wild   bool
+	wild   bool // whether the schema is wildYAML
 }
 
-// fuzzGates are the disabled gates by the paths of the members that they guard.
+// fuzzGates are the disabled gates, by the path of the member that they guard.
 var fuzzGates = map[string]string{".spec.items[*].git": "istio/G", ".a": "A", ".spec.two.w1": "W"}
 
 func fuzzCases(t testing.TB) []fuzzCase {
 	t.Helper()
 	var cases []fuzzCase
-	for _, text := range []string{placesSchemaYAML(), chainedYAML, inSpec("source", sourceYAML), wildYAML, presetYAML} {
+	for _, text := range []string{positionsSchemaYAML(), chainedYAML, inSpec("source", sourceYAML), wildYAML, defaultsYAML} {
 		schema := testyaml.Structural(t, text)
 		plan := Compile(schema, func(path fieldpath.Path) string { return fuzzGates[path.String()] })
 		cases = append(cases, fuzzCase{schema, plan, text == wildYAML})
@@ -60,7 +60,7 @@ func fuzzCases(t testing.TB) []fuzzCase {
 	return cases
 }
 
-// request is a write of an object.
+// request is a create or an update of an object.
 type request struct {
 	object, old map[string]any
 	opts        Options
@@ -71,7 +71,7 @@ func (r request) copy() request {
 	return r
 }
 
-// FuzzUnions normalizes and validates objects that are made from bytes, and compares with a slow reference.
+// FuzzUnions checks requests that are generated from bytes.
 func FuzzUnions(f *testing.F) {
 	cases := fuzzCases(f)
 	for i, seed := range randomBytes(32) {
@@ -83,7 +83,7 @@ func FuzzUnions(f *testing.F) {
 	})
 }
 
-// FuzzUnionsJSON does the same with objects as clients write them, so that a failure can be read.
+// FuzzUnionsJSON checks requests that are written as JSON, so that a failing input is readable.
 func FuzzUnionsJSON(f *testing.F) {
 	cases := fuzzCases(f)
 	for _, seed := range []struct{ object, old string }{
@@ -119,7 +119,7 @@ func fuzzOptions(from byte) Options {
 	}
 }
 
-// fuzzJSON decodes an object the way the server does; no text is no object.
+// fuzzJSON decodes an object as the server does. It returns nil for an empty text, and false for anything but an object.
 func fuzzJSON(text string) (map[string]any, bool) {
 	if text == "" {
 		return nil, true
@@ -132,35 +132,37 @@ func fuzzJSON(text string) (map[string]any, bool) {
 	return object, ok
 }
 
-// TestUnionsAreTheReference proves the properties on as many random objects as a normal test run can bear.
-func TestUnionsAreTheReference(t *testing.T) {
+// TestUnionsEqualTheReference checks random requests in every test run.
+func TestUnionsEqualTheReference(t *testing.T) {
 	cases := fuzzCases(t)
 	var cleared, invalid, forgiven, unchanged int
 	for i, data := range randomBytes(4000) {
 		c := cases[i%len(cases)]
 		r := fuzzRequest(byte(i/len(cases)), &source{data: data}, &source{data: data[len(data)/2:]}, c.schema)
-		what := checkRequest(t, c, r)
-		cleared += count(what.cleared)
-		invalid += count(what.invalid)
-		forgiven += count(what.forgiven)
-		unchanged += count(what.unchanged)
+		outcome := checkRequest(t, c, r)
+		cleared += count(outcome.cleared)
+		invalid += count(outcome.invalid)
+		forgiven += count(outcome.forgiven)
+		unchanged += count(outcome.unchanged)
 		if t.Failed() {
 			return
 		}
 	}
 	t.Logf("cleared: %d, invalid: %d, forgiven: %d, unchanged: %d", cleared, invalid, forgiven, unchanged)
 	if min(cleared, invalid, forgiven, unchanged) < 50 {
-		t.Error("the random objects prove too little")
+		t.Error("the random requests cover too little")
 	}
 }
 
-func count(what bool) int {
-	if what {
+// count returns 1 if the outcome happened, or 0.
+func count(happened bool) int {
+	if happened {
 		return 1
 	}
 	return 0
 }
 
+// randomBytes returns n slices of random length. The seed is fixed.
 func randomBytes(n int) [][]byte {
 	random := rand.New(rand.NewPCG(1, 2))
 	out := make([][]byte, n)
@@ -173,10 +175,10 @@ func randomBytes(n int) [][]byte {
 	return out
 }
 
-// outcome is what a request was good for.
+// outcome is what happened to a request. The test counts outcomes, to be sure that the requests cover each of them.
 type outcome struct{ cleared, invalid, forgiven, unchanged bool }
 
-// checkRequest normalizes and validates, and proves every property.
+// checkRequest normalizes, validates and defaults a request, and checks that the rules hold.
 func checkRequest(t *testing.T, c fuzzCase, r request) outcome {
 	t.Helper()
 	before := r.copy()
@@ -192,13 +194,13 @@ func checkRequest(t *testing.T, c fuzzCase, r request) outcome {
 		fail("R4: an argument was modified", cmp.Diff(before, r, cmp.AllowUnexported(request{})))
 	}
 	if path := notRemoved(r.object, result); path != "" {
-		fail("U4: more was changed than fields removed", path)
+		fail("U4: normalization did more than remove fields", path)
 	}
 	if again, more := c.plan.Normalize(result, r.old, r.opts.Scope); len(more) > 0 || !reflect.DeepEqual(again, result) {
-		fail("R4: not idempotent", strings.Join(Warnings(more), "\n"))
+		fail("R4: normalization is not idempotent", strings.Join(Warnings(more), "\n"))
 	}
 	if (len(errs) == 0) != (len(failures) == 0) {
-		fail("V1: failures without errors, or none with", encodeJSON(failures))
+		fail("V1: failures without errors, or errors without failures", encodeJSON(failures))
 	}
 	checkUnchanged(c, r, unchanged, fail)
 	checkDefault(c, r, fail)
@@ -209,64 +211,69 @@ func checkRequest(t *testing.T, c fuzzCase, r request) outcome {
 	return outcome{len(cleared) > 0, len(errs) > 0, len(all) > len(errs), unchanged && len(all) > 0}
 }
 
+// checkUnchanged checks the result of Unchanged.
 func checkUnchanged(c fuzzCase, r request, unchanged bool, fail func(claim, diff string)) {
 	if reflect.DeepEqual(r.object, r.old) && r.old != nil && !unchanged {
-		fail("U7: an equal object is changed", "")
+		fail("U7: an equal object is not unchanged", "")
 	}
 	if !unchanged || r.old == nil {
 		return
 	}
 	if _, cleared := c.plan.Normalize(r.object, r.old, r.opts.Scope); len(cleared) > 0 {
-		fail("U7: unchanged, yet cleared", strings.Join(Warnings(cleared), "\n"))
+		fail("U7: a member was cleared although the object is unchanged", strings.Join(Warnings(cleared), "\n"))
 	}
 	now, _ := c.plan.Validate(r.object, nil, Options{Scope: r.opts.Scope})
 	before, _ := c.plan.Validate(r.old, nil, Options{Scope: r.opts.Scope})
 	if len(now) != len(before) {
-		fail("U7: unchanged, yet there are other errors", cmp.Diff(texts(before), texts(now)))
+		fail("U7: the errors differ although the object is unchanged", cmp.Diff(texts(before), texts(now)))
 	}
 }
 
-// checkDefault compares with all defaults that the schema has.
+// checkDefault compares the defaults with those of the schema.
 func checkDefault(c fuzzCase, r request, fail func(claim, diff string)) {
 	all, object := runtime.DeepCopyJSON(r.object), runtime.DeepCopyJSON(r.object)
 	structuraldefaulting.Default(all, c.schema)
-	withDefaults(c, object)
+	applyDefaults(c, object)
 	if path := notRemoved(all, object); path != "" {
-		fail("U4.3: not the defaults of the schema without some discriminators", path)
+		fail("U4.3: defaults differ by more than absent discriminators", path)
 	}
 	again := runtime.DeepCopyJSON(object)
-	if withDefaults(c, again); !reflect.DeepEqual(object, again) {
-		fail("R4: defaults are not idempotent", cmp.Diff(object, again))
+	if applyDefaults(c, again); !reflect.DeepEqual(object, again) {
+		fail("R4: defaulting is not idempotent", cmp.Diff(object, again))
 	}
 	for _, u := range refUnions(c.schema, request{object: object}) {
-		preset, _ := u.object.Properties[u.discriminator].Default.Object.(string)
-		isFree := !slices.ContainsFunc(u.set(), func(name string) bool { return name != u.members[preset].Name })
-		if _, present := u.holder[u.discriminator]; preset != "" && isFree && !present {
-			fail("U4.3: a default was not filled in where no member is set that it does not select", u.path)
+		value, _ := u.object.Properties[u.discriminator].Default.Object.(string)
+		noConflict := !slices.ContainsFunc(u.set(), func(name string) bool { return name != u.members[value].Name })
+		if _, present := u.holder[u.discriminator]; value != "" && noConflict && !present {
+			fail("U4.3: a discriminator without conflict was not defaulted", u.path)
 		}
 	}
 }
 
-func withDefaults(c fuzzCase, object map[string]any) {
+// applyDefaults defaults an object in place.
+func applyDefaults(c fuzzCase, object map[string]any) {
 	c.plan.Default(object, func() { structuraldefaulting.Default(object, c.schema) })
 }
 
-func checkAgainstReference(c fuzzCase, r request, result map[string]any, cleared []Cleared, errs field.ErrorList, fail func(claim, diff string)) {
+// checkAgainstReference compares object, warnings and errors with the reference.
+func checkAgainstReference(
+	c fuzzCase, r request, result map[string]any, cleared []Cleared, errs field.ErrorList, fail func(claim, diff string),
+) {
 	wantResult, wantWarnings := refNormalize(c.schema, r)
 	if diff := cmp.Diff(wantResult, result); diff != "" {
-		fail("U4, U5: not the object of the reference (-want +got)", diff)
+		fail("U4, U5: the object differs from the reference (-want +got)", diff)
 	}
 	var warnings []string
 	for _, each := range cleared {
 		warnings = append(warnings, each.warning())
 	}
 	if diff := cmp.Diff(wantWarnings, warnings); diff != "" {
-		fail("V3: not the warnings of the reference (-want +got)", diff)
+		fail("V3: the warnings differ from the reference (-want +got)", diff)
 	}
 	validated := r
 	validated.object = result
 	if diff := cmp.Diff(refValidate(c.schema, validated), texts(errs)); diff != "" {
-		fail("U6, U7: not the errors of the reference (-want +got)", diff)
+		fail("U6, U7: the errors differ from the reference (-want +got)", diff)
 	}
 	for _, u := range refUnions(c.schema, validated) {
 		if !u.discriminatorChanged() {
@@ -274,13 +281,14 @@ func checkAgainstReference(c fuzzCase, r request, result map[string]any, cleared
 		}
 		for _, err := range errs {
 			if err.Type == field.ErrorTypeForbidden && u.hasMemberAt(err.Field) {
-				fail("U4: a changed discriminator fails with forbidden", err.Error())
+				fail("U4: a member is forbidden although the discriminator changed", err.Error())
 			}
 		}
 	}
 }
 
-// notRemoved returns where a result is something else than an object without some of its fields.
+// notRemoved returns the path of a difference between a value and the result, or "" if the result is the value without
+// some of its fields.
 func notRemoved(value, result any) string {
 	switch result := result.(type) {
 	case map[string]any:

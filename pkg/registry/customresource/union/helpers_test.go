@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 )
 
-// sourceYAML is the union that most tests are about: of a required, an optional and no member.
+// sourceYAML is the union that most tests use. Its values select a required member, an optional member and no member.
 const sourceYAML = `
   type: object
   required: [type]
@@ -25,11 +28,12 @@ const sourceYAML = `
     s3: {type: object, nullable: true, properties: {bucket: {type: string}}}
 `
 
-// sourceIndented is the same two levels deeper.
+// sourceIndented is sourceYAML, indented by two more levels.
 var sourceIndented = strings.ReplaceAll(sourceYAML, "\n", "\n    ")
 
-// positionsYAML has the union at every kind of place, one that may be absent at the root, and two in one object.
-const positionsYAML = `
+// positionsTemplate is a schema with the union SOURCE at every kind of position, a union at the root whose
+// discriminator may be absent, and an object with two unions.
+const positionsTemplate = `
 type: object
 properties:
   mode:
@@ -80,11 +84,12 @@ properties:
       source: *source
 `
 
-func placesSchemaYAML() string {
-	return strings.Replace(positionsYAML, "SOURCE", strings.ReplaceAll(sourceYAML, "\n", "\n      "), 1)
+// positionsSchemaYAML returns positionsTemplate with sourceYAML for SOURCE.
+func positionsSchemaYAML() string {
+	return strings.Replace(positionsTemplate, "SOURCE", strings.ReplaceAll(sourceYAML, "\n", "\n      "), 1)
 }
 
-// planOf returns the plan of a schema in which the fields at some paths are behind disabled gates.
+// planOf compiles a schema. gates are the disabled feature gates by the path of the field that they guard.
 func planOf(t testing.TB, schemaYAML string, gates map[string]string) *Plan {
 	t.Helper()
 	plan := Compile(testyaml.Structural(t, schemaYAML), func(path fieldpath.Path) string { return gates[path.String()] })
@@ -94,8 +99,23 @@ func planOf(t testing.TB, schemaYAML string, gates map[string]string) *Plan {
 	return plan
 }
 
-// inSpec is a schema with one property of .spec.
+// inSpec returns a schema whose .spec has one property.
 func inSpec(name, schemaYAML string) string {
 	return "type: object\nproperties:\n  spec:\n    type: object\n    properties:\n      " + name + ":" +
 		strings.ReplaceAll(schemaYAML, "\n", "\n      ")
+}
+
+// fieldMembers are the members of a union by value.
+type fieldMembers = map[string]apiextensions.MemberField
+
+// discriminatorOf returns the schema of a discriminator without type and enum.
+func discriminatorOf(members fieldMembers) structuralschema.Structural {
+	return structuralschema.Structural{Extensions: structuralschema.Extensions{
+		XUnions: &apiextensions.Unions{FieldMembers: members},
+	}}
+}
+
+// objectOf returns the schema of an object.
+func objectOf(properties map[string]structuralschema.Structural) *structuralschema.Structural {
+	return &structuralschema.Structural{Properties: properties}
 }

@@ -6,7 +6,6 @@ package union
 import (
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,39 +14,14 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fairlead-dev/fairlead/internal/testcost"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// These tests bound the work by what is allocated, which is the same on every machine; no time is measured. What
-// takes far more than linear time would run into the timeout of go test.
+// The tests in this file bound the work for large requests, see package testcost.
 
-// cost is what a function allocates.
-type cost struct{ mallocs, bytes uint64 }
-
-func costOf(do func()) cost {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	return cost{after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}
-}
-
-// assertLinear claims that ten times the input costs at most ten times as much, with room for the steps in which
-// maps and slices grow, and for what does not depend on the input.
-func assertLinear(t *testing.T, small, large cost) {
-	t.Helper()
-	t.Logf("n: %+v, 10n: %+v", small, large)
-	const factor, constantMallocs, constantBytes = 20, 500, 1 << 17
-	if large.mallocs > factor*small.mallocs+constantMallocs {
-		t.Errorf("R3: %d allocations for n, %d for 10n", small.mallocs, large.mallocs)
-	}
-	if large.bytes > factor*small.bytes+constantBytes {
-		t.Errorf("R3: %d bytes for n, %d for 10n", small.bytes, large.bytes)
-	}
-}
-
-// items makes n items of a list map, named after prefix.
+// items returns a function that makes n items of a list map. prefix starts their names, kind is their discriminator.
 func items(prefix, kind string, members ...string) func(n int) []any {
 	return func(n int) []any {
 		list := make([]any, n)
@@ -62,6 +36,7 @@ func items(prefix, kind string, members ...string) func(n int) []any {
 	}
 }
 
+// reversed returns a function that makes the same list in reverse order.
 func reversed(list func(n int) []any) func(n int) []any {
 	return func(n int) []any {
 		out := list(n)
@@ -70,6 +45,7 @@ func reversed(list func(n int) []any) func(n int) []any {
 	}
 }
 
+// copies returns a function that makes n copies of an item.
 func copies(item map[string]any) func(n int) []any {
 	return func(n int) []any {
 		list := make([]any, n)
@@ -80,70 +56,79 @@ func copies(item map[string]any) func(n int) []any {
 	}
 }
 
+// inItems returns an object with the list at .spec.items.
 func inItems(list []any) map[string]any {
 	return map[string]any{"spec": map[string]any{"items": list}}
 }
 
-func TestLongListMaps(t *testing.T) {
-	plan := planOf(t, placesSchemaYAML(), nil)
+// TestR3LongListMapsTakeLinearTime (rules R3, U4).
+func TestR3LongListMapsTakeLinearTime(t *testing.T) {
+	plan := planOf(t, positionsSchemaYAML(), nil)
 	git, s3, stale := items("a", "Git", "git"), items("a", "S3", "s3"), items("a", "S3", "s3", "git")
 	for _, tc := range []struct {
 		name        string
 		object, old func(n int) []any
-		cleared     bool // all
-		free        bool // nothing to speak of is allocated
+		cleared     bool // whether members of every item are cleared
+		free        bool // whether normalization allocates almost nothing
 	}{
-		{name: "unchanged", object: git, old: git, free: true},
-		{name: "switched properly", object: s3, old: git, free: true},
-		{name: "switched", object: stale, old: git, cleared: true},
-		{name: "reversed", object: reversed(git), old: git},
-		{name: "reversed and switched", object: reversed(stale), old: git, cleared: true},
-		{name: "all new", object: items("b", "S3", "s3", "git"), old: git},
-		{name: "one key for all", object: copies(map[string]any{"name": "a", "type": "S3", "git": "x"}), old: copies(map[string]any{"name": "a", "type": "Git"}), cleared: true},
-		{name: "one key for all in the object", object: copies(map[string]any{"name": "a000000", "type": "S3"}), old: git},
-		{name: "no keys", object: copies(map[string]any{"type": "S3"}), old: copies(map[string]any{"type": "Git"}), free: true},
-		{name: "no discriminator", object: copies(map[string]any{"name": "a"}), old: copies(map[string]any{"name": "a"}), free: true},
-		{name: "empty", object: copies(nil), old: copies(nil), free: true},
-		{name: "all removed", object: func(int) []any { return nil }, old: git, free: true},
+		{name: "that are unchanged", object: git, old: git, free: true},
+		{name: "whose unions a client switched properly", object: s3, old: git, free: true},
+		{name: "whose unions were switched", object: stale, old: git, cleared: true},
+		{name: "in reverse order", object: reversed(git), old: git},
+		{name: "in reverse order whose unions were switched", object: reversed(stale), old: git, cleared: true},
+		{name: "that are all new", object: items("b", "S3", "s3", "git"), old: git},
+		{
+			name:   "that have the same key",
+			object: copies(map[string]any{"name": "a", "type": "S3", "git": "x"}),
+			old:    copies(map[string]any{"name": "a", "type": "Git"}), cleared: true,
+		},
+		{name: "that have the same key in the request", object: copies(map[string]any{"name": "a000000", "type": "S3"}), old: git},
+		{name: "without keys", object: copies(map[string]any{"type": "S3"}), old: copies(map[string]any{"type": "Git"}), free: true},
+		{name: "without discriminator", object: copies(map[string]any{"name": "a"}), old: copies(map[string]any{"name": "a"}), free: true},
+		{name: "that are empty", object: copies(nil), old: copies(nil), free: true},
+		{name: "that are all removed", object: func(int) []any { return nil }, old: git, free: true},
 	} {
 		t.Run("R3: 50,000 items "+tc.name, func(t *testing.T) {
-			normalized, validated, compared := map[int]cost{}, map[int]cost{}, map[int]cost{}
+			normalized, validated, compared := map[int]testcost.Cost{}, map[int]testcost.Cost{}, map[int]testcost.Cost{}
 			for _, n := range []int{5_000, 50_000} {
 				object, old := inItems(tc.object(n)), inItems(tc.old(n))
 				var result map[string]any
 				var cleared []Cleared
-				normalized[n] = costOf(func() { result, cleared = plan.Normalize(object, old, scope.Everything) })
+				normalized[n] = testcost.Of(func() { result, cleared = plan.Normalize(object, old, scope.Everything) })
 				if (len(cleared) == n) != tc.cleared {
 					t.Errorf("U4: %d of %d unions were cleared", len(cleared), n)
 				}
-				for _, ratchet := range []bool{false, true} {
-					validated[n] = costOf(func() { plan.Validate(result, old, Options{Ratchet: ratchet}) })
-				}
-				compared[n] = costOf(func() { plan.Unchanged(object, old, scope.Everything) })
+				validated[n] = testcost.Of(func() {
+					plan.Validate(result, old, Options{})
+					plan.Validate(result, old, Options{Ratchet: true})
+				})
+				compared[n] = testcost.Of(func() { plan.Unchanged(object, old, scope.Everything) })
 			}
-			assertLinear(t, normalized[5_000], normalized[50_000])
-			assertLinear(t, validated[5_000], validated[50_000])
-			assertLinear(t, compared[5_000], compared[50_000])
-			if tc.free && normalized[50_000].mallocs > 50 {
+			testcost.AssertLinear(t, normalized[5_000], normalized[50_000])
+			testcost.AssertLinear(t, validated[5_000], validated[50_000])
+			testcost.AssertLinear(t, compared[5_000], compared[50_000])
+			if tc.free && normalized[50_000].Mallocs > 50 {
 				t.Errorf("R3: %+v", normalized[50_000])
 			}
 		})
 	}
 }
 
-func TestVeryManyErrors(t *testing.T) { // R1
-	plan := planOf(t, placesSchemaYAML(), nil)
+// TestR1TheNumberOfErrorsIsLimited (rule R1).
+func TestR1TheNumberOfErrorsIsLimited(t *testing.T) {
+	plan := planOf(t, positionsSchemaYAML(), nil)
 	object := inItems(items("a", "FTP")(50_000))
 	object["spec"].(map[string]any)["atomic"] = items("a", "S3", "git")(50_000)
 	errs, failures := plan.Validate(object, nil, Options{})
 	if len(errs) != maxErrors || len(failures) == 0 {
-		t.Errorf("%d errors, failures %v", len(errs), failures)
+		t.Errorf("R1: %d errors, failures %v", len(errs), failures)
 	}
 }
 
-// TestLongPathsDoNotMultiply is about memory: a request of a megabyte must not become one of gigabytes.
-func TestLongPathsDoNotMultiply(t *testing.T) { // R1
-	plan := planOf(t, inSpec("maps", "\n  type: object\n  additionalProperties:\n    type: object\n    additionalProperties:"+sourceIndented), nil)
+// TestR1LongPathsAreNotStoredForEachUnion (rules R1, V3): a request of a megabyte must not take gigabytes of memory.
+func TestR1LongPathsAreNotStoredForEachUnion(t *testing.T) {
+	const mapOfMaps = "\n  type: object\n  additionalProperties:\n    type: object\n    additionalProperties:"
+	plan := planOf(t, inSpec("maps", mapOfMaps+sourceIndented), nil)
 	const n = 10_000
 	key := strings.Repeat("k", 1<<20)
 	objectOf := func(kind string) map[string]any {
@@ -155,38 +140,51 @@ func TestLongPathsDoNotMultiply(t *testing.T) { // R1
 	}
 	object, old := objectOf("None"), objectOf("Git")
 	var cleared []Cleared
-	if c := costOf(func() { _, cleared = plan.Normalize(object, old, scope.Everything) }); c.bytes > 100<<20 {
-		t.Errorf("normalization: %+v", c)
+	if c := testcost.Of(func() { _, cleared = plan.Normalize(object, old, scope.Everything) }); c.Bytes > 100<<20 {
+		t.Errorf("R1: normalization: %+v", c)
 	}
 	if len(cleared) != n {
-		t.Fatalf("%d cleared", len(cleared))
+		t.Fatalf("U4: %d unions were cleared", len(cleared))
 	}
-	if c := costOf(func() { Warnings(cleared) }); c.bytes > 1<<30 {
-		t.Errorf("V3: warnings: %+v", c)
+	if c := testcost.Of(func() { Warnings(cleared) }); c.Bytes > 1<<30 {
+		t.Errorf("R1, V3: warnings: %+v", c)
 	}
-	if c := costOf(func() { plan.Validate(object, nil, Options{}) }); c.bytes > 2<<30 {
-		t.Errorf("validation: %+v", c)
+	if c := testcost.Of(func() { plan.Validate(object, nil, Options{}) }); c.Bytes > 2<<30 {
+		t.Errorf("R1: validation: %+v", c)
 	}
 }
 
-// nestedSchema is a schema of that many structs in each other, of lists or of maps, each with a union.
+// nestedSchema returns a schema of nested objects, each with a union. wrap returns the schema of the field that holds the
+// next object.
 func nestedSchema(depth int, wrap func(*structuralschema.Structural) structuralschema.Structural) *structuralschema.Structural {
-	discriminator := structuralschema.Structural{Generic: structuralschema.Generic{Type: "string"}}
-	discriminator.XUnions = &apiextensions.Unions{FieldMembers: map[string]apiextensions.MemberField{"": {}, "A": {Name: "a"}, "B": {Name: "b"}}}
+	discriminator := discriminatorOf(fieldMembers{"": {}, "A": {Name: "a"}, "B": {Name: "b"}})
 	schema := &structuralschema.Structural{}
 	for range depth {
-		schema = &structuralschema.Structural{Properties: map[string]structuralschema.Structural{"type": discriminator, "a": wrap(schema), "b": {}}}
+		schema = objectOf(map[string]structuralschema.Structural{"type": discriminator, "a": wrap(schema), "b": {}})
 	}
 	return schema
 }
 
-func TestDeepObjects(t *testing.T) {
+// nesting is a way to nest objects: the schema of a field that holds an object, and its value.
+type nesting struct {
+	schema func(*structuralschema.Structural) structuralschema.Structural
+	value  func(map[string]any) any
+}
+
+// object returns an object with the given number of levels around the innermost one.
+func (n nesting) object(levels int, innermost map[string]any) map[string]any {
+	value := innermost
+	for range levels {
+		value = map[string]any{"type": "A", "name": "n", "a": n.value(value)}
+	}
+	return value
+}
+
+// TestR1DeepObjects (rule R1).
+func TestR1DeepObjects(t *testing.T) {
 	const depth = 500
 	listMap := "map"
-	for name, tc := range map[string]struct {
-		schema func(*structuralschema.Structural) structuralschema.Structural
-		value  func(map[string]any) any
-	}{
+	for name, nested := range map[string]nesting{
 		"structs": {
 			func(s *structuralschema.Structural) structuralschema.Structural { return *s },
 			func(value map[string]any) any { return value },
@@ -206,49 +204,49 @@ func TestDeepObjects(t *testing.T) {
 			func(value map[string]any) any { return []any{value} },
 		},
 	} {
-		t.Run(fmt.Sprintf("R1: %d %s in each other", depth, name), func(t *testing.T) {
-			plan := Compile(nestedSchema(depth, tc.schema), nil)
-			nest := func(levels int, innermost map[string]any) map[string]any {
-				value := innermost
-				for range levels {
-					value = map[string]any{"type": "A", "name": "n", "a": tc.value(value)}
-				}
-				return value
-			}
-			innermost := map[string]any{"type": "B", "name": "n", "a": 1.5, "b": 1.5}
-			object, old := nest(depth-1, innermost), nest(depth-1, map[string]any{"name": "n"})
-			result, cleared := plan.Normalize(object, old, scope.Everything)
-			if len(cleared) != 1 || !strings.HasSuffix(cleared[0].MemberPath("a"), ".a") {
-				t.Errorf("%d cleared", len(cleared))
-			}
-			if errs, _ := plan.Validate(result, old, Options{Ratchet: true}); len(errs) > 0 {
-				t.Error("the innermost union is not valid")
-			}
-			if errs, _ := plan.Validate(object, old, Options{Ratchet: true}); len(errs) != 1 {
-				t.Errorf("%d errors", len(errs))
-			}
-			// Far deeper than the schema.
-			deep, deepOld := nest(10_000, innermost), nest(10_000, nil)
-			if same, cleared := plan.Normalize(deep, deepOld, scope.Everything); len(cleared) > 0 || !isSame(deep, same) {
-				t.Error("something below the schema was cleared")
-			}
-			plan.Validate(deep, deepOld, Options{})
-			plan.Unchanged(deep, deepOld, scope.Everything)
+		t.Run(fmt.Sprintf("R1: %d nested %s", depth, name), func(t *testing.T) {
+			plan := Compile(nestedSchema(depth, nested.schema), nil)
+			checkInnermostUnion(t, plan, nested, depth)
+			checkObjectDeeperThanSchema(t, plan, nested)
 		})
 	}
 }
 
-// TestManyMembers has objects on both sides of isSmall.
-func TestManyMembers(t *testing.T) { // U6.2
-	declared := &apiextensions.Unions{FieldMembers: map[string]apiextensions.MemberField{}}
-	properties := map[string]structuralschema.Structural{}
-	for i := range 100 {
-		declared.FieldMembers[fmt.Sprintf("V%02d", i)] = apiextensions.MemberField{Name: fmt.Sprintf("m%02d", i)}
+// innermost has a union with a member that must be cleared.
+var innermost = map[string]any{"type": "B", "name": "n", "a": 1.5, "b": 1.5}
+
+func checkInnermostUnion(t *testing.T, plan *Plan, nested nesting, depth int) {
+	t.Helper()
+	object, old := nested.object(depth-1, innermost), nested.object(depth-1, map[string]any{"name": "n"})
+	result, cleared := plan.Normalize(object, old, scope.Everything)
+	if len(cleared) != 1 || !strings.HasSuffix(cleared[0].MemberPath("a"), ".a") {
+		t.Errorf("U4: %d unions were cleared, want the innermost", len(cleared))
 	}
-	discriminator := structuralschema.Structural{}
-	discriminator.XUnions = declared
-	properties["type"] = discriminator
-	plan := Compile(&structuralschema.Structural{Properties: properties}, nil)
+	if errs, _ := plan.Validate(result, old, Options{Ratchet: true}); len(errs) > 0 {
+		t.Error("U6: the innermost union is invalid after normalization")
+	}
+	if errs, _ := plan.Validate(object, old, Options{Ratchet: true}); len(errs) != 1 {
+		t.Errorf("U6: %d errors before normalization, want 1", len(errs))
+	}
+}
+
+func checkObjectDeeperThanSchema(t *testing.T, plan *Plan, nested nesting) {
+	t.Helper()
+	object, old := nested.object(10_000, innermost), nested.object(10_000, nil)
+	if same, cleared := plan.Normalize(object, old, scope.Everything); len(cleared) > 0 || !isSame(object, same) {
+		t.Error("R1: a member below the levels of the schema was cleared")
+	}
+	plan.Validate(object, old, Options{})
+	plan.Unchanged(object, old, scope.Everything)
+}
+
+// TestU62ObjectsWithFewAndManyFields (rule U6.2) has objects with fewer and more fields than the limit of isSmall.
+func TestU62ObjectsWithFewAndManyFields(t *testing.T) {
+	members := fieldMembers{}
+	for i := range 100 {
+		members[fmt.Sprintf("V%02d", i)] = apiextensions.MemberField{Name: fmt.Sprintf("m%02d", i)}
+	}
+	plan := Compile(objectOf(map[string]structuralschema.Structural{"type": discriminatorOf(members)}), nil)
 	for fields := range 60 {
 		object := map[string]any{"type": "V42", "m42": true, "m41": nil}
 		for i := range fields {
@@ -269,19 +267,17 @@ func TestManyMembers(t *testing.T) { // U6.2
 	}
 }
 
-// TestManyUnions is about one object with as many unions as a CRD may have room for.
-func TestManyUnions(t *testing.T) { // R1
+// TestR1ManyUnionsInOneObject (rule R1) has as many unions as fit into a CRD.
+func TestR1ManyUnionsInOneObject(t *testing.T) {
 	const n = 2_000
 	properties := map[string]structuralschema.Structural{}
 	object, old := map[string]any{}, map[string]any{}
 	for i := range n {
 		name, member := fmt.Sprintf("d%06d", i), fmt.Sprintf("m%06d", i)
-		discriminator := structuralschema.Structural{}
-		discriminator.XUnions = &apiextensions.Unions{FieldMembers: map[string]apiextensions.MemberField{"A": {Name: member}, "B": {}}}
-		properties[name] = discriminator
+		properties[name] = discriminatorOf(fieldMembers{"A": {Name: member}, "B": {}})
 		object[name], old[name], object[member] = "B", "A", "x"
 	}
-	plan := Compile(&structuralschema.Structural{Properties: properties}, nil)
+	plan := Compile(objectOf(properties), nil)
 	result, cleared := plan.Normalize(object, old, scope.Everything)
 	if len(cleared) != n || len(result) != n {
 		t.Errorf("%d cleared, %d left", len(cleared), len(result))

@@ -18,59 +18,59 @@ import (
 func TestNormalize(t *testing.T) {
 	for _, tc := range []struct {
 		claim    string
-		old      string // empty on create
+		old      string // "" on create
 		object   string
-		want     string // empty if nothing is cleared
+		want     string // "" if nothing is cleared
 		warnings []string
 		scope    scope.Scope
 	}{
 		{
-			claim:  "U4: never on create",
+			claim:  "U4: a create clears nothing",
 			object: `{spec: {source: {type: S3, git: {}, s3: {}}}}`,
 		}, {
-			claim:    "U4.1: a changed discriminator clears what it does not select",
+			claim:    "U4.1: a changed discriminator clears the member that it does not select",
 			old:      `{spec: {source: {type: Git, git: {url: u}}}}`,
 			object:   `{spec: {source: {type: S3, git: {url: u}, s3: {bucket: b}}}}`,
 			want:     `{spec: {source: {type: S3, s3: {bucket: b}}}}`,
 			warnings: []string{`spec.source.git: cleared: spec.source.type changed from "Git" to "S3"`},
 		}, {
-			claim:    "U4.1: also what the request itself has set",
+			claim:    "U4.1: a changed discriminator clears a member that the request adds",
 			old:      `{spec: {source: {type: None}}}`,
 			object:   `{spec: {source: {type: Git, git: {}, s3: {}}}}`,
 			want:     `{spec: {source: {type: Git, git: {}}}}`,
 			warnings: []string{`spec.source.s3: cleared: spec.source.type changed from "None" to "Git"`},
 		}, {
-			claim:    "U4.1: a value without a member clears all",
+			claim:    "U4.1: a value that selects no member clears all members",
 			old:      `{spec: {source: {type: Git, git: {}, s3: {}}}}`,
 			object:   `{spec: {source: {type: None, git: {}, s3: {}, name: n}}}`,
 			want:     `{spec: {source: {type: None, name: n}}}`,
 			warnings: []string{`spec.source.git, spec.source.s3: cleared: spec.source.type changed from "Git" to "None"`},
 		}, {
-			claim:    "U4.1: a value that the union does not have selects nothing",
+			claim:    "U4.1: an unknown value clears all members",
 			old:      `{spec: {source: {type: Git, git: {}}}}`,
 			object:   `{spec: {source: {type: FTP, git: {}, ftp: {}}}}`,
 			want:     `{spec: {source: {type: FTP, ftp: {}}}}`,
 			warnings: []string{`spec.source.git: cleared: spec.source.type changed from "Git" to "FTP"`},
 		}, {
-			claim:  "U4.2: an unchanged discriminator clears nothing, be the members as they may",
+			claim:  "U4.2: an unchanged discriminator clears nothing, even if other members are set",
 			old:    `{spec: {source: {type: Git, git: {}}}}`,
 			object: `{spec: {source: {type: Git, s3: {}, git: null}}}`,
 		}, {
-			claim:  "U4.2: it never sets a value and never adds a member",
+			claim:  "U4.2: normalization never adds the selected member",
 			old:    `{spec: {source: {type: S3, s3: {}}}}`,
 			object: `{spec: {source: {type: Git}}}`,
 		}, {
-			claim:  "U4: a null is not set and stays",
+			claim:  "U4: a null member is not set and not cleared",
 			old:    `{spec: {source: {type: Git, git: {}}}}`,
 			object: `{spec: {source: {type: S3, git: null, s3: {}}}}`,
 		}, {
-			claim:    "U4.1: zero values are set",
+			claim:    "U4.1: a zero value is set and is cleared",
 			old:      `{spec: {two: {x: X1, x1: 0, x2: false, w: W1, w1: []}}}`,
 			object:   `{spec: {two: {x: X2, x1: 0, x2: false, w: W1, w1: []}}}`,
 			want:     `{spec: {two: {x: X2, x2: false, w: W1, w1: []}}}`,
 			warnings: []string{`spec.two.x1: cleared: spec.two.x changed from "X1" to "X2"`},
 		}, {
-			claim:  "U4.1: of two unions in one object each has its own discriminator",
+			claim:  "U4.1: two unions in an object are independent",
 			old:    `{spec: {two: {x: X1, x1: 1, w: W1, w1: [a]}}}`,
 			object: `{spec: {two: {x: "", x1: 1, w: "", w1: [a]}}}`,
 			want:   `{spec: {two: {x: "", w: ""}}}`,
@@ -79,53 +79,53 @@ func TestNormalize(t *testing.T) {
 				`spec.two.x1: cleared: spec.two.x changed from "X1" to ""`,
 			},
 		}, {
-			claim:  "U4.3: a discriminator that is left out clears nothing",
+			claim:  "U4.3: an absent discriminator clears nothing",
 			old:    `{mode: A, a: x, spec: {source: {type: Git, git: {}}, items: [{name: i, type: Git, git: {}}], map: {k: {type: Git, git: {}}}}}`,
 			object: `{a: x, b: y, spec: {source: {git: {}, s3: {}}, items: [{name: i, s3: {}, git: {}}], map: {k: {s3: {}, git: {}}}}}`,
 		}, {
-			claim:  "U4.3: nor does one that is null",
+			claim:  "U4.3: a null discriminator clears nothing",
 			old:    `{mode: A, a: x}`,
 			object: `{mode: null, a: x, b: y}`,
 		}, {
-			claim:    "U4.3: an empty one that is written out is a choice",
+			claim:    "U4.3: a discriminator that is set to the empty string clears members",
 			old:      `{mode: A, a: x}`,
 			object:   `{mode: "", a: x}`,
 			want:     `{mode: ""}`,
 			warnings: []string{`a: cleared: mode changed from "A" to ""`},
 		}, {
-			claim:  "U3: absent and empty are the same",
+			claim:  "U3: a change from absent to the empty string is no change",
 			old:    `{a: x}`,
 			object: `{mode: "", a: x}`,
 		}, {
-			claim:  "U3: null and empty are the same",
+			claim:  "U3: a change from null to the empty string is no change",
 			old:    `{mode: null, a: x}`,
 			object: `{mode: "", a: x}`,
 		}, {
-			claim:    "U3: from absent",
+			claim:    "U3: an absent persisted discriminator is reported as the empty string",
 			old:      `{a: x}`,
 			object:   `{mode: B, a: x, b: y}`,
 			want:     `{mode: B, b: y}`,
 			warnings: []string{`a: cleared: mode changed from "" to "B"`},
 		}, {
-			claim:    "U5: matched through maps by key",
+			claim:    "U5: values of maps are matched by key",
 			old:      `{spec: {map: {k1: {type: Git, git: {}}, k.2: {type: Git, git: {}}}, maps: {m: {o: {type: None}}}}}`,
 			object:   `{spec: {map: {k.2: {type: S3, git: {}}, k1: {type: Git, git: {}}, k3: {type: S3, git: {}}}, maps: {m: {o: {type: S3, git: {}}}}}}`,
 			want:     `{spec: {map: {k.2: {type: S3}, k1: {type: Git, git: {}}, k3: {type: S3, git: {}}}, maps: {m: {o: {type: S3}}}}}`,
 			warnings: []string{`spec.map.k.2.git: cleared: spec.map.k.2.type changed from "Git" to "S3"`, `spec.maps.m.o.git: cleared: spec.maps.m.o.type changed from "None" to "S3"`},
 		}, {
-			claim:    "U5: matched through list maps by keys, in any order",
+			claim:    "U5: items of list maps are matched by key, in any order",
 			old:      `{spec: {items: [{name: a, type: Git, git: {}}, {name: b, type: Git, git: {}}]}}`,
 			object:   `{spec: {items: [{name: c, type: S3, git: {}}, {name: b, type: S3, git: {}}, {name: a, type: Git, git: {}}]}}`,
 			want:     `{spec: {items: [{name: c, type: S3, git: {}}, {name: b, type: S3}, {name: a, type: Git, git: {}}]}}`,
 			warnings: []string{`spec.items[1].git: cleared: spec.items[1].type changed from "Git" to "S3"`},
 		}, {
-			claim:    "U5: matched by several keys, and lists in lists",
+			claim:    "U5: items are matched by several keys, and in nested lists",
 			old:      `{spec: {groups: [{id: 1, zone: a, items: [{name: x, type: Git, git: {}}]}, {id: 1, items: [{name: x, type: None}]}]}}`,
 			object:   `{spec: {groups: [{id: 1.0, items: [{name: x, type: Git, git: {}, s3: {}}]}, {id: 1, zone: a, items: [{name: x, type: S3, git: {}}]}]}}`,
 			want:     `{spec: {groups: [{id: 1.0, items: [{name: x, type: Git, git: {}}]}, {id: 1, zone: a, items: [{name: x, type: S3}]}]}}`,
 			warnings: []string{`spec.groups[0].items[0].s3: cleared: spec.groups[0].items[0].type changed from "None" to "Git"`, `spec.groups[1].items[0].git: cleared: spec.groups[1].items[0].type changed from "Git" to "S3"`},
 		}, {
-			claim:    "U5: an atomic object is matched like any other",
+			claim:    "U5: an atomic object is matched",
 			old:      `{spec: {atomicStruct: {source: {type: Git, git: {}}}}}`,
 			object:   `{spec: {atomicStruct: {source: {type: None, git: {}}}}}`,
 			want:     `{spec: {atomicStruct: {source: {type: None}}}}`,
@@ -135,7 +135,7 @@ func TestNormalize(t *testing.T) {
 			old:    `{spec: {atomic: [{type: Git, git: {}}], plain: [{type: Git, git: {}}], set: [{type: Git, git: {}}]}}`,
 			object: `{spec: {atomic: [{type: S3, git: {}}], plain: [{type: S3, git: {}}], set: [{type: S3, git: {}}]}}`,
 		}, {
-			claim:  "U5: also list maps in an atomic list",
+			claim:  "U5: unions in a list map in an atomic list count as created",
 			old:    `{spec: {groups: [{id: 1, lists: [[{name: x, type: Git, git: {}}]]}]}}`,
 			object: `{spec: {groups: [{id: 1, lists: [[{name: x, type: S3, git: {}}]]}]}}`,
 		}, {
@@ -143,23 +143,23 @@ func TestNormalize(t *testing.T) {
 			old:    `{spec: {source: null}}`,
 			object: `{spec: {source: {type: S3, git: {}}, outer: {inner: {type: S3, git: {}}}}}`,
 		}, {
-			claim:    "U5: a union in a member of a union",
+			claim:    "U5: a union in a member of a union is normalized",
 			old:      `{spec: {outer: {type: Inner, inner: {type: Git, git: {}}}}}`,
 			object:   `{spec: {outer: {type: Inner, inner: {type: S3, git: {}}}}}`,
 			want:     `{spec: {outer: {type: Inner, inner: {type: S3}}}}`,
 			warnings: []string{`spec.outer.inner.git: cleared: spec.outer.inner.type changed from "Git" to "S3"`},
 		}, {
-			claim:    "U5: nothing is said of what is in a cleared member",
+			claim:    "U5: a union in a cleared member is not reported",
 			old:      `{spec: {outer: {type: Inner, inner: {type: Git, git: {}}}}}`,
 			object:   `{spec: {outer: {type: Other, inner: {type: S3, git: {}}, other: {}}}}`,
 			want:     `{spec: {outer: {type: Other, other: {}}}}`,
 			warnings: []string{`spec.outer.inner: cleared: spec.outer.type changed from "Inner" to "Other"`},
 		}, {
-			claim:  "R1: wrong types are left to schema validation",
+			claim:  "R1: values of another type than the schema are left to schema validation",
 			old:    `{mode: A, spec: {source: [], map: [{type: Git, git: {}}], items: {a: {type: Git, git: {}}}, two: {w: W1}}}`,
 			object: `{mode: [B], a: x, spec: {source: {type: S3, git: {}}, map: {k: 1}, items: [null, 1, {name: {}, type: S3, git: {}}], two: {w: {}, w1: []}}}`,
 		}, {
-			claim:  "U4.1: a persisted discriminator of a wrong type differs from every string",
+			claim:  "U4.1: a persisted discriminator that is not a string differs from every string",
 			old:    `{mode: {}, a: x, spec: {two: {x: 1, x1: 1, w: [], w1: [a]}}}`,
 			object: `{mode: B, a: x, b: y, spec: {two: {x: X2, x1: 1, x2: true, w: "", w1: [a]}}}`,
 			want:   `{mode: B, b: y, spec: {two: {x: X2, x2: true, w: ""}}}`,
@@ -169,7 +169,7 @@ func TestNormalize(t *testing.T) {
 				`spec.two.x1: cleared: spec.two.x changed from 1 to "X2"`,
 			},
 		}, {
-			claim:  "U7: with the status subresource status is left alone, also as a member",
+			claim:  "U7: with the status subresource the status is neither normalized nor a member",
 			old:    `{mode: A, a: x, status: {source: {type: Git, git: {}}}}`,
 			object: `{mode: B, a: x, b: x, status: {source: {type: S3, git: {}}}}`,
 			want:   `{mode: B, b: x, status: {source: {type: S3, git: {}}}}`,
@@ -178,7 +178,7 @@ func TestNormalize(t *testing.T) {
 				`a: cleared: mode changed from "A" to "B"`,
 			},
 		}, {
-			claim:  "U7: status writes change the unions below status only",
+			claim:  "U7: a status write normalizes the unions in status only",
 			old:    `{mode: A, a: x, spec: {source: {type: Git, git: {}}}, status: {source: {type: Git, git: {}}}}`,
 			object: `{mode: B, a: x, spec: {source: {type: S3, git: {}}}, status: {source: {type: S3, git: {}}}}`,
 			want:   `{mode: B, a: x, spec: {source: {type: S3, git: {}}}, status: {source: {type: S3}}}`,
@@ -187,7 +187,7 @@ func TestNormalize(t *testing.T) {
 				`status.source.git: cleared: status.source.type changed from "Git" to "S3"`,
 			},
 		}, {
-			claim:  "U4: without the subresource status is a member like any other",
+			claim:  "U4: without the status subresource, status may be a member",
 			old:    `{mode: Status, status: {}}`,
 			object: `{mode: A, a: x, status: {}}`,
 			want:   `{mode: A, a: x}`,
@@ -197,7 +197,7 @@ func TestNormalize(t *testing.T) {
 		},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
-			plan := planOf(t, placesSchemaYAML(), nil)
+			plan := planOf(t, positionsSchemaYAML(), nil)
 			obj, old := testyaml.Object(t, tc.object), testyaml.Object(t, tc.old)
 			want := testyaml.Object(t, tc.want)
 			if want == nil {
@@ -208,13 +208,13 @@ func TestNormalize(t *testing.T) {
 				t.Errorf("object (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.warnings, Warnings(cleared)); diff != "" {
-				t.Errorf("V3 (-want +got):\n%s", diff)
+				t.Errorf("V3: warnings (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]any{testyaml.Object(t, tc.object), testyaml.Object(t, tc.old)}, []any{obj, old}); diff != "" {
 				t.Errorf("R4: the arguments were modified (-before +after):\n%s", diff)
 			}
 			if tc.warnings == nil && !isSame(obj, got) {
-				t.Error("R2: the object was copied")
+				t.Error("R2: the object was copied although nothing was cleared")
 			}
 			again, clearedAgain := plan.Normalize(got, old, tc.scope)
 			if len(clearedAgain) > 0 || !isSame(got, again) {
@@ -224,7 +224,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// isSame reports whether two maps are one, by writing into it.
+// isSame reports whether a and b are the same map. It writes to one and reads from the other.
 func isSame(a, b map[string]any) bool {
 	const key = "is it the same?"
 	a[key] = true
@@ -233,8 +233,10 @@ func isSame(a, b map[string]any) bool {
 	return same
 }
 
-func TestNormalizeCopiesOnlyTheWay(t *testing.T) { // R4: after server-side apply the object shares parts with old
-	plan := planOf(t, placesSchemaYAML(), nil)
+// TestR4NormalizeCopiesOnlyWhatContainsAClearedMember (rule R4) has an object that shares values with old, as it does
+// after server-side apply.
+func TestR4NormalizeCopiesOnlyWhatContainsAClearedMember(t *testing.T) {
+	plan := planOf(t, positionsSchemaYAML(), nil)
 	old := testyaml.Object(t, `{spec: {items: [{name: a, type: Git, git: {}}, {name: b, type: None}], source: {type: None}}}`)
 	obj := runtime.DeepCopyJSON(old)
 	items := obj["spec"].(map[string]any)["items"].([]any)
@@ -247,22 +249,23 @@ func TestNormalizeCopiesOnlyTheWay(t *testing.T) { // R4: after server-side appl
 	}
 	gotItems := got["spec"].(map[string]any)["items"].([]any)
 	for what, same := range map[string]bool{
-		"the object":    isSame(obj, got),
-		"the way to it": isSame(obj["spec"].(map[string]any), got["spec"].(map[string]any)),
-		"the list":      &items[0] == &gotItems[0],
-		"the item":      isSame(items[0].(map[string]any), gotItems[0].(map[string]any)),
+		"the object": isSame(obj, got),
+		"its spec":   isSame(obj["spec"].(map[string]any), got["spec"].(map[string]any)),
+		"the list":   &items[0] == &gotItems[0],
+		"the item":   isSame(items[0].(map[string]any), gotItems[0].(map[string]any)),
 	} {
 		if same {
-			t.Errorf("%s was not copied", what)
+			t.Errorf("R4: %s was not copied", what)
 		}
 	}
 	if !isSame(items[1].(map[string]any), gotItems[1].(map[string]any)) {
-		t.Error("the item beside it was copied")
+		t.Error("R4: the other item was copied")
 	}
 }
 
-func TestClearedTellsTheWay(t *testing.T) { // U8, V1, V2
-	plan := planOf(t, placesSchemaYAML(), nil)
+// TestClearedHasThePathOfTheUnion (rules U8, V1, V2).
+func TestClearedHasThePathOfTheUnion(t *testing.T) {
+	plan := planOf(t, positionsSchemaYAML(), nil)
 	old := testyaml.Object(t, `{spec: {groups: [{id: 1, zone: z, items: [{name: x, type: Git, git: {}}, {name: w, type: Git, git: {}, s3: {}}]}], map: {k: {type: S3, s3: {}}}}}`)
 	obj := testyaml.Object(t, `{spec: {groups: [{id: 1, zone: z, items: [{name: w, type: None, git: {}, s3: {}}, {name: x, type: None, git: {}}]}], map: {k: {type: Git, s3: {}}}}}`)
 	_, got := plan.Normalize(obj, old, scope.Everything)
@@ -280,7 +283,7 @@ func TestClearedTellsTheWay(t *testing.T) { // U8, V1, V2
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if ordinal == got[2].Ordinal {
-		t.Error("V1: two unions of the schema are one")
+		t.Error("V1: two unions of the schema have the same ordinal")
 	}
 	if got := got[0].MemberPath("git"); got != "spec.groups[0].items[0].git" {
 		t.Errorf("MemberPath: %s", got)
@@ -290,8 +293,8 @@ func TestClearedTellsTheWay(t *testing.T) { // U8, V1, V2
 	}
 }
 
-// chainedYAML has discriminators that are members of other unions, which validation refuses by now, but a CRD may be
-// stored. a0, z0 and p0 are selected where the discriminator is absent.
+// chainedYAML has discriminators that are members of other unions. Validation rejects such a CRD, but one may be
+// persisted. An absent discriminator selects a0, z0 or p0.
 const chainedYAML = `
 type: object
 properties:
@@ -307,8 +310,8 @@ properties:
   p0: {type: string}
 `
 
-// TestU2ADiscriminatorIsNoMember (rules U2, F5): the union that names it leaves it alone, and is a union of the others.
-func TestU2ADiscriminatorIsNoMember(t *testing.T) {
+// TestU2DiscriminatorsAreNotMembers (rules U2, F5): a union that declares a discriminator as a member ignores it.
+func TestU2DiscriminatorsAreNotMembers(t *testing.T) {
 	plan := planOf(t, chainedYAML, nil)
 	old := testyaml.Object(t, `{m: C, c: x, a: P, p: R, r: x}`)
 	object := testyaml.Object(t, `{m: B, c: x, a: P, p: R, r: x, z: Q, q: x}`)
@@ -320,11 +323,12 @@ func TestU2ADiscriminatorIsNoMember(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if errs, _ := plan.Validate(got, old, Options{}); len(errs) > 0 {
-		t.Errorf("F5: it is judged as a member: %v", errs.ToAggregate())
+		t.Errorf("F5: a discriminator was validated as a member: %v", errs.ToAggregate())
 	}
 }
 
-func TestWarnings(t *testing.T) { // V3
+// TestV3WarningsAreLimited (rule V3).
+func TestV3WarningsAreLimited(t *testing.T) {
 	cleared := make([]Cleared, 22)
 	for i := range cleared {
 		cleared[i] = Cleared{
@@ -340,27 +344,28 @@ func TestWarnings(t *testing.T) { // V3
 	} {
 		warnings := Warnings(cleared[:n])
 		if len(warnings) != min(n, 20) || warnings[len(warnings)-1] != want {
-			t.Errorf("of %d: %d warnings, the last: %s", n, len(warnings), warnings[len(warnings)-1])
+			t.Errorf("V3: %d unions have %d warnings, the last: %s", n, len(warnings), warnings[len(warnings)-1])
 		}
 	}
 	if Warnings(nil) != nil {
-		t.Error("a warning of nothing")
+		t.Error("V3: there is a warning although nothing was cleared")
 	}
 }
 
-func TestCovers(t *testing.T) { // R2, U7
+// TestCoversReportsWhetherAScopeHasAUnion (rules R2, U7).
+func TestCoversReportsWhetherAScopeHasAUnion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		schema string
 		want   []scope.Scope
 	}{
-		"no schema":          {"", nil},
-		"no unions":          {`{type: object, properties: {spec: {type: object, properties: {type: {type: string}}}}}`, nil},
-		"in spec":            {inSpec("source", sourceYAML), []scope.Scope{scope.Everything, scope.ExceptStatus}},
-		"at the root":        {sourceYAML, []scope.Scope{scope.Everything, scope.ExceptStatus}},
-		"by status":          {`{type: object, properties: {status: {type: string, x-kubernetes-unions: {fieldMembers: {"": {}}}}}}`, []scope.Scope{scope.Everything}},
-		"in status":          {"type: object\nproperties:\n  status:" + sourceIndented, []scope.Scope{scope.Everything, scope.OnlyStatus}},
-		"nothing to select":  {`{type: object, properties: {type: {type: string, x-kubernetes-unions: {}}}}`, nil},
-		"of a map of a list": {inSpec("m", "\n  type: object\n  additionalProperties:\n    type: array\n    items:"+sourceIndented), []scope.Scope{scope.Everything, scope.ExceptStatus}},
+		"no schema":                   {"", nil},
+		"no unions":                   {`{type: object, properties: {spec: {type: object, properties: {type: {type: string}}}}}`, nil},
+		"a union in spec":             {inSpec("source", sourceYAML), []scope.Scope{scope.Everything, scope.ExceptStatus}},
+		"a union at the root":         {sourceYAML, []scope.Scope{scope.Everything, scope.ExceptStatus}},
+		"status is the discriminator": {`{type: object, properties: {status: {type: string, x-kubernetes-unions: {fieldMembers: {"": {}}}}}}`, []scope.Scope{scope.Everything}},
+		"a union in status":           {"type: object\nproperties:\n  status:" + sourceIndented, []scope.Scope{scope.Everything, scope.OnlyStatus}},
+		"a union without values":      {`{type: object, properties: {type: {type: string, x-kubernetes-unions: {}}}}`, nil},
+		"a union in lists in a map":   {inSpec("m", "\n  type: object\n  additionalProperties:\n    type: array\n    items:"+sourceIndented), []scope.Scope{scope.Everything, scope.ExceptStatus}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := Compile(nil, nil)
@@ -379,23 +384,24 @@ func TestCovers(t *testing.T) { // R2, U7
 	}
 }
 
-func TestNilPlan(t *testing.T) { // R2
+// TestR2NilPlanHasNoEffect (rule R2).
+func TestR2NilPlanHasNoEffect(t *testing.T) {
 	var plan *Plan
 	obj := map[string]any{"type": "A"}
 	if n := testing.AllocsPerRun(100, func() {
 		got, cleared := plan.Normalize(obj, obj, scope.Everything)
 		errs, failures := plan.Validate(got, obj, Options{})
 		if len(cleared)+len(errs)+len(failures) > 0 || !plan.Unchanged(obj, nil, scope.Everything) {
-			t.Fatal("the nil plan has an effect")
+			t.Fatal("R2: the nil plan has an effect")
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// TestNothingToDoAllocatesNothing holds the bar of rule R2 and R3 without measuring time.
-func TestNothingToDoAllocatesNothing(t *testing.T) {
-	plan := planOf(t, placesSchemaYAML(), nil)
+// TestR2ValidUnionsAllocateNothing (rules R2, R3).
+func TestR2ValidUnionsAllocateNothing(t *testing.T) {
+	plan := planOf(t, positionsSchemaYAML(), nil)
 	valid := testyaml.Object(t, `{mode: A, a: x, spec: {source: {type: Git, git: {}, s3: null}, map: {k: {type: S3}, l: {type: None, git: null}}, maps: {k: {l: {type: None}}},
  items: [{name: a, type: Git, git: {}}, {name: b, type: S3, s3: {}}], atomic: [{type: None}], set: [{type: S3}], outer: {type: Inner, inner: {type: None}}, two: {x: X1, x1: 1},
  groups: [{id: 1, zone: z, items: [{name: a, type: None}], lists: [[{name: a, type: None}]]}]}, status: {source: {type: None}}}`)
@@ -404,8 +410,8 @@ func TestNothingToDoAllocatesNothing(t *testing.T) {
 	maps.Copy(switched, map[string]any{"mode": "B", "b": "x"})
 	delete(switched, "a")
 	for claim, do := range map[string]func() bool{
-		"R2: normalize what did not change": func() bool { _, c := plan.Normalize(valid, old, scope.ExceptStatus); return c == nil },
-		"R2: normalize what was switched":   func() bool { _, c := plan.Normalize(switched, old, scope.ExceptStatus); return c == nil },
+		"R2: normalize an unchanged object":                       func() bool { _, c := plan.Normalize(valid, old, scope.ExceptStatus); return c == nil },
+		"R2: normalize an object that a client switched properly": func() bool { _, c := plan.Normalize(switched, old, scope.ExceptStatus); return c == nil },
 		"R2: validate": func() bool {
 			errs, _ := plan.Validate(valid, nil, Options{Scope: scope.ExceptStatus})
 			return errs == nil
@@ -418,7 +424,7 @@ func TestNothingToDoAllocatesNothing(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			if !do() {
-				t.Error("there was something to do")
+				t.Error("something was cleared or is invalid")
 			}
 			if n := testing.AllocsPerRun(100, func() { do() }); n != 0 {
 				t.Errorf("%v allocations", n)
