@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// adjustedSchemaYAML has a place of every shape that a configuration can name.
+// adjustedSchemaYAML has fields of every kind that a configuration can set.
 const adjustedSchemaYAML = `
 type: object
 properties:
@@ -60,266 +60,264 @@ properties:
     properties: {ready: {type: integer}, phase: {type: string}}
 `
 
-// adjustedPlan returns the plan of one alpha gate at the paths, and the schema.
+// adjustedPlan returns the plan of one disabled gate at the paths, and the schema.
 func adjustedPlan(t testing.TB, paths ...string) (*Plan, *structuralschema.Structural) {
 	t.Helper()
-	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: paths}
-	gates := &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}}
 	schema := testyaml.Structural(t, adjustedSchemaYAML)
-	return Compile(gates, schema, Options{Unions: true}), schema
+	return Compile(alphaGate(paths...), schema, Options{Unions: true}), schema
 }
 
-// configurationsToAdjust are the cases of TestG4AdjustConfiguration.
+// configurationsToAdjust has the cases of TestG4AdjustConfiguration.
 var configurationsToAdjust = []struct {
 	name          string
 	paths         []string
 	scope         scope.Scope
-	live          string // empty where apply creates the object
+	live          string // empty if apply creates the object
 	configuration string
-	want          string // empty: as the configuration
+	want          string // empty: the same as the configuration
 }{
 	// The disabled field itself.
 	{
-		name: "a field that has the persisted value stays", paths: []string{".spec.replicas"},
+		name: "a disabled field with the persisted value stays", paths: []string{".spec.replicas"},
 		live: `spec: {image: a, replicas: 3}`, configuration: `spec: {image: b, replicas: 3}`,
 	},
 	{
-		name: "a field that has another value has the persisted one", paths: []string{".spec.replicas"},
+		name: "a disabled field with another value gets the persisted value", paths: []string{".spec.replicas"},
 		live: `spec: {replicas: 3}`, configuration: `spec: {image: b, replicas: 5}`, want: `spec: {image: b, replicas: 3}`,
 	},
 	{
-		name: "a number is written as it is persisted", paths: []string{".spec.replicas"},
+		name: "a number gets the type that is persisted", paths: []string{".spec.replicas"},
 		live: `spec: {replicas: 3}`, configuration: `spec: {replicas: 3.0}`, want: `spec: {replicas: 3}`,
 	},
 	{
-		name: "a field that is not persisted is left out", paths: []string{".spec.replicas"},
+		name: "a disabled field that is not persisted is left out", paths: []string{".spec.replicas"},
 		live: `spec: {image: a}`, configuration: `spec: {image: a, replicas: 5}`, want: `spec: {image: a}`,
 	},
 	{
-		name: "a field that is not named stays so", paths: []string{".spec.replicas"},
+		name: "a disabled field that the configuration does not set is not added", paths: []string{".spec.replicas"},
 		live: `spec: {replicas: 3}`, configuration: `spec: {image: a}`,
 	},
 	{
-		name: "where the object is created nothing is persisted", paths: []string{".spec.replicas", ".spec.ports"},
+		name: "on create all disabled fields are left out", paths: []string{".spec.replicas", ".spec.ports"},
 		configuration: `spec: {image: a, replicas: 5, ports: [{port: 1}]}`, want: `spec: {image: a}`,
 	},
 	{
-		name: "a null removes nothing", paths: []string{".spec.replicas"},
+		name: "a null for a persisted field is left out", paths: []string{".spec.replicas"},
 		live: `spec: {replicas: 3}`, configuration: `spec: {image: a, replicas: null}`, want: `spec: {image: a}`,
 	},
 	{
-		name: "a persisted null is no value", paths: []string{".spec.replicas"},
+		name: "a field whose persisted value is null is left out", paths: []string{".spec.replicas"},
 		live: `spec: {replicas: null}`, configuration: `spec: {replicas: 3}`, want: `spec: {}`,
 	},
 	{
-		name: "a persisted null that is applied again stays", paths: []string{".spec.replicas"},
+		name: "a null for a persisted null stays", paths: []string{".spec.replicas"},
 		live: `spec: {replicas: null}`, configuration: `spec: {replicas: null}`,
 	},
 	{
-		name: "a null that is not persisted is left out", paths: []string{".spec.replicas"},
+		name: "a null for a field that is not persisted is left out", paths: []string{".spec.replicas"},
 		live: `spec: {}`, configuration: `spec: {replicas: null}`, want: `spec: {}`,
 	},
 
-	// What is around it stays named.
+	// The objects and items around the disabled field stay.
 	{
-		name: "the only field of the object", paths: []string{".spec.replicas"},
+		name: "an object whose only field is left out stays", paths: []string{".spec.replicas"},
 		live: `spec: {image: a}`, configuration: `spec: {replicas: 3}`, want: `spec: {}`,
 	},
 	{
-		name: "the only field of a nested object", paths: []string{".spec.foo.qux"},
+		name: "an object whose only field is disabled and persisted", paths: []string{".spec.foo.qux"},
 		live: `spec: {foo: {qux: 3}}`, configuration: `spec: {foo: {qux: 4}}`, want: `spec: {foo: {qux: 3}}`,
 	},
 	{
-		name: "the only field of an object that is not persisted", paths: []string{".spec.foo.deep.a"},
+		name: "an object that is not persisted stays, without the field", paths: []string{".spec.foo.deep.a"},
 		live: `spec: {image: a}`, configuration: `spec: {foo: {deep: {a: 1}}}`, want: `spec: {foo: {deep: {}}}`,
 	},
 	{
-		name: "the only field of a map's value", paths: []string{".spec.byKey[*].opt"},
+		name: "the values of a map stay, without the field if it is not persisted", paths: []string{".spec.byKey[*].opt"},
 		live: `spec: {byKey: {a: {opt: 1}}}`, configuration: `spec: {byKey: {a: {opt: 1}, b: {opt: 2}}}`,
 		want: `spec: {byKey: {a: {opt: 1}, b: {}}}`,
 	},
 	{
-		name: "the only field of an item beside its keys", paths: []string{".spec.ports[*].host"},
+		name: "the items of a list map stay, without the field if it is not persisted", paths: []string{".spec.ports[*].host"},
 		live: `spec: {ports: [{port: 1, protocol: UDP, host: h}]}`, configuration: `spec: {ports: [{port: 2, protocol: UDP, host: h}, {port: 1, protocol: UDP, host: i}]}`,
 		want: `spec: {ports: [{port: 2, protocol: UDP}, {port: 1, protocol: UDP, host: h}]}`,
 	},
 	{
-		name: "an empty configuration stays empty", paths: []string{".spec.replicas", ".spec.foo.qux", ".spec.byKey[*].opt"},
+		name: "empty objects stay empty", paths: []string{".spec.replicas", ".spec.foo.qux", ".spec.byKey[*].opt"},
 		live: `spec: {replicas: 3, foo: {qux: 1}, byKey: {a: {opt: 1}}}`, configuration: `spec: {foo: {}, byKey: {a: {}}}`,
 	},
 	{
-		name: "a null around it stays the client's", paths: []string{".spec.foo.qux"},
+		name: "a null object around the disabled field stays null", paths: []string{".spec.foo.qux"},
 		live: `spec: {foo: {qux: 1}}`, configuration: `spec: {foo: null}`,
 	},
 
 	// Keys of items.
 	{
-		name: "an item that leaves out a key with a default is the persisted one", paths: []string{".spec.ports[*].host"},
+		name: "an item without a key that has a default matches the persisted item with the default", paths: []string{".spec.ports[*].host"},
 		live: `spec: {ports: [{port: 1, protocol: TCP, host: h}]}`, configuration: `spec: {ports: [{port: 1, host: i}]}`,
 		want: `spec: {ports: [{port: 1, host: h}]}`,
 	},
 	{
-		name: "of two items with the same keys the first has the persisted value", paths: []string{".spec.ports[*].host"},
+		name: "of two items with the same keys the first matches the persisted item", paths: []string{".spec.ports[*].host"},
 		live: `spec: {ports: [{port: 1, protocol: TCP, host: h}]}`, configuration: `spec: {ports: [{port: 1, host: i}, {port: 1, protocol: TCP, host: j}]}`,
 		want: `spec: {ports: [{port: 1, host: h}, {port: 1, protocol: TCP}]}`,
 	},
 	{
-		name: "an item that is no object stays for validation", paths: []string{".spec.ports[*].host"},
+		name: "an item that is not an object stays, for validation", paths: []string{".spec.ports[*].host"},
 		live: `spec: {ports: [{port: 1, protocol: TCP, host: h}]}`, configuration: `spec: {ports: [null, x, {port: 1, host: i}]}`,
 		want: `spec: {ports: [null, x, {port: 1, host: h}]}`,
 	},
 	{
-		name: "an item whose key is an object is none of the persisted ones", paths: []string{".spec.ports[*].host"},
+		name: "an item whose key is an object matches no persisted item", paths: []string{".spec.ports[*].host"},
 		live: `spec: {ports: [{port: 1, protocol: TCP, host: h}]}`, configuration: `spec: {ports: [{port: {}, host: i}]}`,
 		want: `spec: {ports: [{port: {}}]}`,
 	},
 
 	// A disabled field that has fields or items.
 	{
-		name: "of a nested object the persisted part of what is named", paths: []string{".spec.foo"},
+		name: "an object gets the persisted values of the fields that it sets", paths: []string{".spec.foo"},
 		live:          `spec: {foo: {qux: 1, deep: {a: 1, b: 2}}}`,
 		configuration: `spec: {foo: {qux: 5, deep: {b: 2, c: 7}}}`, want: `spec: {foo: {qux: 1, deep: {b: 2}}}`,
 	},
 	{
-		name: "an empty object names the object alone", paths: []string{".spec.foo"},
+		name: "an empty object stays empty, though the persisted one has fields", paths: []string{".spec.foo"},
 		live: `spec: {foo: {qux: 1}}`, configuration: `spec: {foo: {}}`,
 	},
 	{
-		name: "a null in a nested object names nothing but a persisted null", paths: []string{".spec.foo"},
+		name: "a null in an object stays only if the persisted value is null", paths: []string{".spec.foo"},
 		live:          `spec: {foo: {qux: 1, deep: {a: null, b: 2}}}`,
 		configuration: `spec: {foo: {qux: null, deep: {a: null}}}`, want: `spec: {foo: {deep: {a: null}}}`,
 	},
 	{
-		name: "of a map the values whose keys are persisted", paths: []string{".spec.byKey"},
+		name: "a map gets the persisted values of its keys, without keys that are not persisted", paths: []string{".spec.byKey"},
 		live: `spec: {byKey: {a: {opt: 1, image: i}}}`, configuration: `spec: {byKey: {a: {opt: 2}, b: {opt: 3}}}`,
 		want: `spec: {byKey: {a: {opt: 1}}}`,
 	},
 	{
-		name: "of a list map the items whose keys are persisted, in the order of the configuration", paths: []string{".spec.ports"},
+		name: "a list map gets the persisted items, in the order of the configuration, without items that are not persisted", paths: []string{".spec.ports"},
 		live:          `spec: {ports: [{port: 1, protocol: TCP, host: h}, {port: 2, protocol: TCP, host: i}, {port: 3, protocol: TCP}]}`,
 		configuration: `spec: {ports: [{port: 2, host: x}, {port: 9}, {port: 1, protocol: TCP}]}`,
 		want:          `spec: {ports: [{port: 2, host: i}, {port: 1, protocol: TCP}]}`,
 	},
 	{
-		name: "of a list map no item twice", paths: []string{".spec.ports"},
+		name: "a list map gets no item twice", paths: []string{".spec.ports"},
 		live: `spec: {ports: [{port: 1, protocol: TCP}]}`, configuration: `spec: {ports: [{port: 1}, {port: 1, protocol: TCP}, null]}`,
 		want: `spec: {ports: [{port: 1}]}`,
 	},
 	{
-		name: "of a set the items that are persisted", paths: []string{".spec.tags"},
+		name: "a set loses the items that are not persisted", paths: []string{".spec.tags"},
 		live: `spec: {tags: [a, b, c]}`, configuration: `spec: {tags: [c, x, a]}`, want: `spec: {tags: [c, a]}`,
 	},
 	{
-		name: "of a set of which nothing is persisted the empty set", paths: []string{".spec.tags"},
+		name: "a set without persisted items becomes empty", paths: []string{".spec.tags"},
 		live: `spec: {tags: [a]}`, configuration: `spec: {tags: [b]}`, want: `spec: {tags: []}`,
 	},
 	{
-		name: "an atomic list as a whole", paths: []string{".spec.args"},
+		name: "an atomic list gets the whole persisted list", paths: []string{".spec.args"},
 		live: `spec: {args: [a, b]}`, configuration: `spec: {args: [a]}`, want: `spec: {args: [a, b]}`,
 	},
 	{
-		name: "an atomic object as a whole", paths: []string{".spec.whole"},
+		name: "an atomic object gets the whole persisted object", paths: []string{".spec.whole"},
 		live: `spec: {whole: {x: 1, z: 2}}`, configuration: `spec: {whole: {x: 1}}`, want: `spec: {whole: {x: 1, z: 2}}`,
 	},
 	{
-		name: "a value of another type is the persisted one as a whole", paths: []string{".spec.foo", ".spec.replicas", ".spec.tags"},
+		name: "a value of a wrong type gets the whole persisted value", paths: []string{".spec.foo", ".spec.replicas", ".spec.tags"},
 		live:          `spec: {foo: {qux: 1, deep: {a: 1}}, replicas: 3, tags: [a, b]}`,
 		configuration: `spec: {foo: [x], replicas: {a: 1}, tags: {a: b}}`,
 		want:          `spec: {foo: {qux: 1, deep: {a: 1}}, replicas: 3, tags: [a, b]}`,
 	},
 	{
-		name: "a field inside that is of another type is the persisted one as a whole", paths: []string{".spec.foo"},
+		name: "a field inside with a value of a wrong type gets the whole persisted value", paths: []string{".spec.foo"},
 		live: `spec: {foo: {qux: 1, deep: {a: 1, b: 2}}}`, configuration: `spec: {foo: {deep: x}}`, want: `spec: {foo: {deep: {a: 1, b: 2}}}`,
 	},
 	{
-		name: "where the schema knows no fields objects are taken apart and lists are not", paths: []string{".spec.free"},
+		name: "without a schema of the fields, objects are reduced and lists are not", paths: []string{".spec.free"},
 		live:          `spec: {free: {a: {b: 1, c: 2}, l: [{n: a}, {n: b}]}}`,
 		configuration: `spec: {free: {a: {b: 5, d: 1}, l: [{n: b}], m: 1}}`,
 		want:          `spec: {free: {a: {b: 1}, l: [{n: a}, {n: b}]}}`,
 	},
 	{
-		name: "a field that the schema does not know", paths: []string{".spec.free.a.b"},
+		name: "a disabled field that the schema does not have", paths: []string{".spec.free.a.b"},
 		live: `spec: {free: {a: {b: {c: 1, d: 2}}}}`, configuration: `spec: {free: {a: {b: {c: 2}, x: 1}}}`, want: `spec: {free: {a: {b: {c: 1}, x: 1}}}`,
 	},
 
-	// Of an atomic object every field counts as named.
+	// An atomic object is applied as a whole, so it gets all its disabled fields.
 	{
-		name: "a disabled field of an atomic object is persisted, named or not", paths: []string{".spec.whole.x"},
+		name: "an atomic object gets the persisted disabled field, though it does not set it", paths: []string{".spec.whole.x"},
 		live: `spec: {whole: {x: 1, z: 2}}`, configuration: `spec: {whole: {z: 3}}`, want: `spec: {whole: {x: 1, z: 3}}`,
 	},
 	{
-		name: "the same in an empty one", paths: []string{".spec.whole.x"},
+		name: "an empty atomic object gets the persisted disabled field", paths: []string{".spec.whole.x"},
 		live: `spec: {whole: {x: 1, z: 2}}`, configuration: `spec: {whole: {}}`, want: `spec: {whole: {x: 1}}`,
 	},
 	{
-		name: "a null in it removes nothing", paths: []string{".spec.whole.x"},
+		name: "a null in an atomic object gets the persisted value", paths: []string{".spec.whole.x"},
 		live: `spec: {whole: {x: 1}}`, configuration: `spec: {whole: {x: null}}`, want: `spec: {whole: {x: 1}}`,
 	},
 	{
-		name: "one that is not persisted goes", paths: []string{".spec.whole.x"},
+		name: "an atomic object loses a disabled field that is not persisted", paths: []string{".spec.whole.x"},
 		live: `spec: {whole: {z: 2}}`, configuration: `spec: {whole: {x: 1, z: 3}}`, want: `spec: {whole: {z: 3}}`,
 	},
 	{
-		name: "an object inside is there if it is named", paths: []string{".spec.whole.foo.x"},
+		name: "an empty object in an atomic object gets the persisted disabled field", paths: []string{".spec.whole.foo.x"},
 		live: `spec: {whole: {foo: {x: 1, z: 2}}}`, configuration: `spec: {whole: {foo: {}}}`, want: `spec: {whole: {foo: {x: 1}}}`,
 	},
 	{
-		name: "and removed if it is not (G4)", paths: []string{".spec.whole.foo.x"},
+		name: "an object in an atomic object is not added, so it is removed (G4)", paths: []string{".spec.whole.foo.x"},
 		live: `spec: {whole: {foo: {x: 1, z: 2}}}`, configuration: `spec: {whole: {x: 1}}`,
 	},
 	{
-		name: "an atomic object that is not named at all", paths: []string{".spec.whole.x"},
+		name: "an atomic object that the configuration does not set is not added", paths: []string{".spec.whole.x"},
 		live: `spec: {whole: {x: 1}}`, configuration: `spec: {image: a}`,
 	},
 
 	// Unions, nested gates and endpoints.
 	{
-		name: "a selected member that is persisted", paths: []string{".spec.source.s3"},
+		name: "a selected member that is persisted gets the persisted value", paths: []string{".spec.source.s3"},
 		live: `spec: {source: {type: S3, s3: {bucket: b}}}`, configuration: `spec: {source: {type: S3, s3: {bucket: c}}}`,
 		want: `spec: {source: {type: S3, s3: {bucket: b}}}`,
 	},
 	{
-		name: "a member that the discriminator moves to", paths: []string{".spec.source.s3"},
+		name: "a member that is newly selected and not persisted is left out", paths: []string{".spec.source.s3"},
 		live: `spec: {source: {type: Git, git: {url: u}}}`, configuration: `spec: {source: {type: S3, s3: {bucket: c}}}`,
 		want: `spec: {source: {type: S3}}`,
 	},
 	{
-		name: "a member that the discriminator moves off (U9)", paths: []string{".spec.source.s3"},
+		name: "a member that is not selected any more is not added (U9)", paths: []string{".spec.source.s3"},
 		live: `spec: {source: {type: S3, s3: {bucket: b}}}`, configuration: `spec: {source: {type: Git, git: {url: u}}}`,
 	},
 	{
-		name: "below a disabled field no other gate is looked at (C8)", paths: []string{".spec.foo", ".spec.foo.deep.a"},
+		name: "a gate inside a disabled field has no effect (C8)", paths: []string{".spec.foo", ".spec.foo.deep.a"},
 		live: `spec: {foo: {deep: {a: 1, b: 2}}}`, configuration: `spec: {foo: {deep: {a: 5, b: 5}}}`, want: `spec: {foo: {deep: {a: 1, b: 2}}}`,
 	},
 	{
-		name: "status is another endpoint's (G9)", paths: []string{".spec.replicas", ".status.ready"}, scope: scope.ExceptStatus,
+		name: "fields of status stay, except on the status subresource (G9)", paths: []string{".spec.replicas", ".status.ready"}, scope: scope.ExceptStatus,
 		live: `{spec: {replicas: 3}, status: {ready: 1}}`, configuration: `{spec: {replicas: 5}, status: {ready: 5}}`,
 		want: `{spec: {replicas: 3}, status: {ready: 5}}`,
 	},
 	{
-		name: "in status it is the only one (G9)", paths: []string{".spec.replicas", ".status.ready"}, scope: scope.OnlyStatus,
+		name: "on the status subresource, fields outside status stay (G9)", paths: []string{".spec.replicas", ".status.ready"}, scope: scope.OnlyStatus,
 		live: `{spec: {replicas: 3}, status: {ready: 1}}`, configuration: `{spec: {replicas: 5}, status: {ready: 5}}`,
 		want: `{spec: {replicas: 5}, status: {ready: 1}}`,
 	},
 	{
-		name: "the only field of status (G9)", paths: []string{".status.ready"}, scope: scope.OnlyStatus,
+		name: "status stays if its only field is left out (G9)", paths: []string{".status.ready"}, scope: scope.OnlyStatus,
 		live: `status: {phase: p}`, configuration: `status: {ready: 5}`, want: `status: {}`,
 	},
 
-	// Wrong types around it are left to validation (R1).
+	// Wrong types around a disabled field are left to validation (R1).
 	{
-		name: "wrong types in the configuration", paths: []string{".spec.foo.qux", ".spec.byKey[*].opt", ".spec.ports[*].host"},
+		name: "values of wrong types in the configuration stay", paths: []string{".spec.foo.qux", ".spec.byKey[*].opt", ".spec.ports[*].host"},
 		live:          `spec: {foo: {qux: 1}, byKey: {a: {opt: 1}}, ports: [{port: 1, protocol: TCP, host: h}]}`,
 		configuration: `spec: {foo: [{qux: 2}], byKey: x, ports: {port: 1, host: i}}`,
 	},
 	{
-		name: "wrong types in the persisted object", paths: []string{".spec.foo.qux", ".spec.byKey[*].opt", ".spec.ports[*].host"},
+		name: "values of wrong types in the persisted object count as not persisted", paths: []string{".spec.foo.qux", ".spec.byKey[*].opt", ".spec.ports[*].host"},
 		live:          `spec: {foo: [{qux: 1}], byKey: x, ports: {port: 1, host: h}}`,
 		configuration: `spec: {foo: {qux: 2}, byKey: {a: {opt: 2}}, ports: [{port: 1, host: h}]}`,
 		want:          `spec: {foo: {}, byKey: {a: {}}, ports: [{port: 1}]}`,
 	},
-	{name: "a configuration that names nothing", paths: []string{".spec.replicas"}, live: `spec: {replicas: 3}`, configuration: `{}`},
-	{name: "a root that is null", paths: []string{".spec.replicas"}, live: `spec: {replicas: 3}`, configuration: `spec: null`},
+	{name: "an empty configuration stays empty", paths: []string{".spec.replicas"}, live: `spec: {replicas: 3}`, configuration: `{}`},
+	{name: "a null parent stays null", paths: []string{".spec.replicas"}, live: `spec: {replicas: 3}`, configuration: `spec: null`},
 }
 
 func TestG4AdjustConfiguration(t *testing.T) {
@@ -331,35 +329,32 @@ func TestG4AdjustConfiguration(t *testing.T) {
 				want = testyaml.Object(t, tc.configuration)
 			}
 			got := checkAdjustment(t, plan, schema, testyaml.Object(t, tc.configuration), testyaml.Object(t, tc.live), tc.scope)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			checkEqual(t, "object", want, got)
 		})
 	}
 }
 
-// checkAdjustment adjusts a configuration and returns the outcome. It proves what holds for all of them.
+// checkAdjustment adjusts a configuration and returns the result. It checks what holds for every adjustment: the
+// arguments are not modified, the result shares nothing with live, and a second adjustment changes nothing.
 func checkAdjustment(t *testing.T, plan *Plan, schema *structuralschema.Structural, configuration, live map[string]any, s scope.Scope) map[string]any {
 	t.Helper()
 	configurationBefore, liveBefore := configuration, runtime.DeepCopyJSON(live)
-	configuration = runtime.DeepCopyJSON(configuration) // the outcome shares with it, and is defaced below
+	configuration = runtime.DeepCopyJSON(configuration) // the result shares with it, and is overwritten below
 	adjusted, changed := plan.AdjustConfiguration(configuration, live, schema, s)
 	if changed == cmp.Equal(configuration, adjusted) {
 		t.Errorf("R4: changed is %v (-before +after):\n%s", changed, cmp.Diff(configuration, adjusted))
 	}
 	if !changed && !isSameMap(configuration, adjusted) {
-		t.Error("R3: the configuration was copied though nothing is to be adjusted")
+		t.Error("R3: the configuration was copied, though there is nothing to adjust")
 	}
 	if again, changed := plan.AdjustConfiguration(adjusted, live, schema, s); changed {
-		t.Errorf("R4: adjusting twice changes something (-once +twice):\n%s", cmp.Diff(adjusted, again))
+		t.Errorf("R4: the second adjustment changes the configuration (-once +twice):\n%s", cmp.Diff(adjusted, again))
 	}
 	out := runtime.DeepCopyJSON(adjusted)
-	if diff := cmp.Diff([]any{configurationBefore, liveBefore}, []any{configuration, live}); diff != "" {
-		t.Errorf("R4: the configuration or the persisted object was modified:\n%s", diff)
-	}
-	defaceAll(adjusted)
+	checkUnmodified(t, "the configuration or the persisted object", []any{configurationBefore, liveBefore}, []any{configuration, live})
+	overwriteAll(adjusted)
 	if diff := cmp.Diff(liveBefore, live); diff != "" {
-		t.Errorf("R4: the outcome shares with the persisted object:\n%s", diff)
+		t.Errorf("R4: the result shares values with the persisted object:\n%s", diff)
 	}
 	return out
 }
@@ -368,18 +363,17 @@ func isSameMap(a, b map[string]any) bool {
 	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
-// TestG4AdjustingWithoutSchemaTakesObjectsApart (rules G4, R1): a version may have no structural schema.
-func TestG4AdjustingWithoutSchemaTakesObjectsApart(t *testing.T) {
+// TestG4AdjustingWithoutSchema covers a version without a structural schema (rules G4, R1): objects are reduced, lists
+// are not.
+func TestG4AdjustingWithoutSchema(t *testing.T) {
 	plan, _ := adjustedPlan(t, ".spec.foo", ".spec.tags")
 	configuration := testyaml.Object(t, `spec: {foo: {deep: {a: 5}, new: 1}, tags: [a]}`)
 	live := testyaml.Object(t, `spec: {foo: {deep: {a: 1, b: 2}}, tags: [a, b]}`)
 	got := checkAdjustment(t, plan, nil, configuration, live, scope.Everything)
-	if diff := cmp.Diff(testyaml.Object(t, `spec: {foo: {deep: {a: 1}}, tags: [a, b]}`), got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	checkEqual(t, "object", testyaml.Object(t, `spec: {foo: {deep: {a: 1}}, tags: [a, b]}`), got)
 }
 
-// TestR2AdjustingNothingAllocatesNothing: the configuration itself comes back.
+// TestR2AdjustingNothingAllocatesNothing shows that the configuration itself is returned.
 func TestR2AdjustingNothingAllocatesNothing(t *testing.T) {
 	plan, schema := adjustedPlan(t, ".spec.replicas", ".spec.foo.qux", ".spec.byKey[*].opt", ".spec.ports[*].host", ".spec.whole.x")
 	const text = `spec: {image: a, replicas: 3, foo: {qux: 1, deep: {a: 1}}, byKey: {a: {opt: 1}}, ports: [{port: 1, host: h}], whole: {x: 1}}`
@@ -388,15 +382,15 @@ func TestR2AdjustingNothingAllocatesNothing(t *testing.T) {
 		plan          *Plan
 		configuration map[string]any
 	}{
-		"R2: no plan":                           {nil, testyaml.Object(t, `spec: {replicas: 5}`)},
-		"R2: every disabled field as persisted": {plan, testyaml.Object(t, text)},
-		"R2: no disabled field is named":        {plan, testyaml.Object(t, `spec: {image: b, foo: {}, byKey: {a: {}}, ports: [{port: 1}]}`)},
+		"R2: no plan": {nil, testyaml.Object(t, `spec: {replicas: 5}`)},
+		"R2: all disabled fields have the persisted value": {plan, testyaml.Object(t, text)},
+		"R2: no disabled field is set":                     {plan, testyaml.Object(t, `spec: {image: b, foo: {}, byKey: {a: {}}, ports: [{port: 1}]}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if n := testing.AllocsPerRun(100, func() {
 				adjusted, changed := tc.plan.AdjustConfiguration(tc.configuration, live, schema, scope.Everything)
 				if changed || !isSameMap(adjusted, tc.configuration) {
-					t.Fatal("not the configuration")
+					t.Fatal("the result is not the configuration")
 				}
 			}); n != 0 {
 				t.Errorf("%v allocations", n)
@@ -405,8 +399,8 @@ func TestR2AdjustingNothingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestG4AdjustmentOfRandomConfigurations proves that of what gates guard an adjusted configuration has what is persisted and
-// nothing else, and that all around that is as it was sent.
+// TestG4AdjustmentOfRandomConfigurations checks that disabled fields in an adjusted configuration have only persisted
+// values, and that everything around them is as it was sent.
 func TestG4AdjustmentOfRandomConfigurations(t *testing.T) {
 	schema := testyaml.Structural(t, fuzzSchemaYAML)
 	changes := 0
@@ -417,7 +411,7 @@ func TestG4AdjustmentOfRandomConfigurations(t *testing.T) {
 		}
 		third := len(data) / 3
 		configuration, live := fuzzObjects(&source{data: data[third:]}, &source{data: data[2*third:]}, schema)
-		live, _ = saneValue(schema, "", live).(map[string]any) // what is persisted is valid
+		live, _ = validPart(schema, "", live).(map[string]any) // the persisted object is valid
 		s := scope.Scope(int(data[0]) % 3)
 		adjusted := checkAdjustment(t, Compile(gates, schema, Options{}), schema, configuration, live, s)
 		changes += count(!cmp.Equal(configuration, adjusted))
@@ -430,12 +424,12 @@ func TestG4AdjustmentOfRandomConfigurations(t *testing.T) {
 	}
 	t.Logf("%d configurations changed", changes)
 	if changes < 300 {
-		t.Error("the random configurations prove too little")
+		t.Error("too few random configurations are adjusted")
 	}
 }
 
-// checkAdjustedParts compares what the configuration and the adjusted one, which is the object of the write, have where
-// gates guard and all around that.
+// checkAdjustedParts checks the disabled fields in the adjusted configuration, w.Object, against the persisted object,
+// and everything around them against the configuration as it was sent, w.Applied.
 func checkAdjustedParts(t *testing.T, gates *apiextensions.CustomResourceDefinitionFeatureGates, w Write) {
 	t.Helper()
 	guards := refGuards(gates)
@@ -446,44 +440,46 @@ func checkAdjustedParts(t *testing.T, gates *apiextensions.CustomResourceDefinit
 		}
 		parent, name := guard.path[:len(guard.path)-1], guard.path[len(guard.path)-1].Name
 		for _, position := range refPositions(parent, w) {
-			value, isNamed := refAt(w.Object, position.address)[name]
-			if isNamed && value == nil && position.old[name] != nil {
-				t.Errorf("G4: %s: a null is left", guard.text)
+			value, isSet := refAt(w.Object, position.address)[name]
+			old := position.old[name]
+			if isSet && value == nil && old != nil {
+				t.Errorf("G4: %s: null, but the persisted value is %v", guard.text, old)
 			}
-			if isNamed && !isContained(value, position.old[name]) {
-				t.Errorf("G4: %s: %v is no part of the persisted %v", guard.text, value, position.old[name])
+			if isSet && !isContained(value, old) {
+				t.Errorf("G4: %s: %v is not a part of the persisted value %v", guard.text, value, old)
 			}
 			delete(refAt(adjusted, position.address), name)
 			delete(refAt(sent, position.address), name)
 		}
 	}
 	if diff := cmp.Diff(sent, adjusted); diff != "" {
-		t.Errorf("G4: something around the disabled fields was changed (-sent +adjusted):\n%s", diff)
+		t.Errorf("G4: the configuration around the disabled fields was changed (-sent +adjusted):\n%s", diff)
 	}
 }
 
-// isContained reports whether all that a value has is in another one, in any order.
+// isContained reports whether all fields and items of a value are in another one, in any order.
 func isContained(value, in any) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		in, ok := in.(map[string]any)
 		for name, v := range value {
-			held, found := in[name]
-			ok = ok && found && isContained(v, held)
+			counterpart, found := in[name]
+			ok = ok && found && isContained(v, counterpart)
 		}
 		return ok
 	case []any:
 		in, ok := in.([]any)
 		for _, v := range value {
-			ok = ok && slices.ContainsFunc(in, func(held any) bool { return isContained(v, held) })
+			ok = ok && slices.ContainsFunc(in, func(item any) bool { return isContained(v, item) })
 		}
 		return ok
 	}
 	return refEqual(value, in)
 }
 
-// TestG4WhatIsPersistedIsAppliedAgainAsItIs: a part of the persisted object is left as it is, and draws no warning.
-func TestG4WhatIsPersistedIsAppliedAgainAsItIs(t *testing.T) {
+// TestG4ApplyingPersistedValuesChangesNothing applies a part of the persisted object: the configuration is not
+// adjusted, and the gates neither change the object nor draw a warning.
+func TestG4ApplyingPersistedValuesChangesNothing(t *testing.T) {
 	schema := testyaml.Structural(t, fuzzSchemaYAML)
 	for _, data := range randomBytes(1000) {
 		gates, wild := fuzzGates(&source{data: data})
@@ -491,15 +487,15 @@ func TestG4WhatIsPersistedIsAppliedAgainAsItIs(t *testing.T) {
 			continue
 		}
 		half := len(data) / 2
-		persisted, _ := saneValue(schema, "", fuzzObject(&source{data: data[half:]}, schema)).(map[string]any)
+		persisted, _ := validPart(schema, "", fuzzObject(&source{data: data[half:]}, schema)).(map[string]any)
 		configuration, _ := partOf(&source{data: data}, schema, persisted).(map[string]any)
 		plan := Compile(gates, schema, Options{})
 		if adjusted := checkAdjustment(t, plan, schema, configuration, persisted, scope.Everything); !cmp.Equal(configuration, adjusted) {
-			t.Errorf("G4: (-sent +adjusted):\n%s", cmp.Diff(configuration, adjusted))
+			t.Errorf("G4: the configuration was adjusted (-sent +adjusted):\n%s", cmp.Diff(configuration, adjusted))
 		}
 		w := Write{Object: runtime.DeepCopyJSON(persisted), Old: persisted, Applied: configuration, Schema: schema}
 		if result := plan.Evaluate(w); result != nil {
-			t.Errorf("G4: the gates change the object, or warn: %q", Warnings(result.Outcomes()))
+			t.Errorf("G4: the gates change the object or draw warnings: %q", Warnings(result.Outcomes()))
 		}
 		if t.Failed() {
 			t.Fatalf("gates: %s\npersisted: %s\nconfiguration: %s", encodeJSON(gates), encodeJSON(persisted), encodeJSON(configuration))
@@ -507,8 +503,9 @@ func TestG4WhatIsPersistedIsAppliedAgainAsItIs(t *testing.T) {
 	}
 }
 
-// saneValue returns what is valid of a random value: no wrong types, and no two items with the same keys.
-func saneValue(schema *structuralschema.Structural, at string, value any) any {
+// validPart returns a random value without its invalid parts: values of a wrong type, and items whose keys another item
+// has.
+func validPart(schema *structuralschema.Structural, at string, value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		for name, v := range value {
@@ -516,17 +513,17 @@ func saneValue(schema *structuralschema.Structural, at string, value any) any {
 			if _, isProperty := schema.Properties[name]; !isProperty {
 				path = at + "[*]"
 			}
-			if value[name] = saneValue(below, path, v); !isOfType(below, value[name]) {
+			if value[name] = validPart(below, path, v); !isOfType(below, value[name]) {
 				delete(value, name)
 			}
 		}
 	case []any:
-		return saneItems(schema, at, value)
+		return validItems(schema, at, value)
 	}
 	return value
 }
 
-func saneItems(schema *structuralschema.Structural, at string, list []any) []any {
+func validItems(schema *structuralschema.Structural, at string, list []any) []any {
 	var out []any
 	items := schema.Items
 	if items == nil {
@@ -534,7 +531,7 @@ func saneItems(schema *structuralschema.Structural, at string, list []any) []any
 	}
 	known := map[string]bool{}
 	for _, item := range list {
-		if item = saneValue(items, at+"[*]", item); !isOfType(items, item) {
+		if item = validPart(items, at+"[*]", item); !isOfType(items, item) {
 			continue
 		}
 		id := encodeJSON(item)
@@ -549,7 +546,7 @@ func saneItems(schema *structuralschema.Structural, at string, list []any) []any
 	return append([]any{}, out...)
 }
 
-// keysOf fills in the keys of an item that lacks them, as defaulting and a client would, and tells them.
+// keysOf returns the keys of an item as JSON. It sets keys that are absent, as defaulting and clients do.
 func keysOf(item map[string]any, keys []string) string {
 	id := map[string]any{}
 	for _, key := range keys {
@@ -564,7 +561,8 @@ func keysOf(item map[string]any, keys []string) string {
 	return encodeJSON(id)
 }
 
-// schemaBelowName returns the schema of a field, which may have any type where it is not known.
+// schemaBelowName returns the schema of a field or of a value in a map. A field that the schema does not have gets a
+// schema that allows any type.
 func schemaBelowName(schema *structuralschema.Structural, name string) *structuralschema.Structural {
 	if property, found := schema.Properties[name]; found {
 		return &property
@@ -591,8 +589,8 @@ func isOfType(schema *structuralschema.Structural, value any) bool {
 	return schema.Type == "boolean" || schema.Type == ""
 }
 
-// partOf returns a part of a sane value that a manager could have applied: some fields of its objects, some items of its
-// list maps and sets, all else as a whole.
+// partOf returns a part of a valid value that a manager could apply: some of the fields of objects, some of the items
+// of list maps and sets, and everything else as a whole.
 func partOf(s *source, schema *structuralschema.Structural, value any) any {
 	switch value := value.(type) {
 	case map[string]any:

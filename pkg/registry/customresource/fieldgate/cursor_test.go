@@ -8,21 +8,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions/fieldpath"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// disabledAlong returns which parts of a path are disabled fields; [] is an item of a list.
-func disabledAlong(at Cursor, path string) (disabled []string) {
+// disabledAlong follows a path from a cursor, and returns the parts of it that lead to a disabled field. The part [] is
+// an item of a list.
+func disabledAlong(cursor Cursor, path string) (disabled []string) {
 	for part := range strings.SplitSeq(path, " ") {
 		if part == "[]" {
-			at = at.Item()
+			cursor = cursor.Item()
 		} else {
-			at = at.Field(part)
+			cursor = cursor.Field(part)
 		}
-		if at.IsDisabled() {
+		if cursor.IsDisabled() {
 			disabled = append(disabled, part)
 		}
 	}
@@ -53,45 +52,43 @@ func TestG7CursorsOfDisabledFields(t *testing.T) {
 		"status ready":                   {"ready"},
 	} {
 		root, _ := compile(t).DisabledFields(scope.Everything)
-		if diff := cmp.Diff(want, disabledAlong(root, path)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", path, diff)
-		}
+		checkEqual(t, path, want, disabledAlong(root, path))
 	}
 }
 
 func TestG9CursorsOfAnEndpoint(t *testing.T) {
 	for _, tc := range []struct {
-		scope                    scope.Scope
-		replicasAreOff, readyIs  bool
-		anyWithReady, anyWithout bool
+		scope              scope.Scope
+		replicas, ready    bool // disabled: .spec.replicas, .status.ready
+		any, anyOtherField bool // disabled: any field, any field but .status.ready
 	}{
 		{scope.Everything, true, true, true, true},
 		{scope.ExceptStatus, true, false, true, true},
 		{scope.OnlyStatus, false, true, true, false},
 	} {
 		root, found := compile(t).DisabledFields(tc.scope)
-		if got := root.Field("spec").Field("replicas").IsDisabled(); got != tc.replicasAreOff {
-			t.Errorf("scope %v: .spec.replicas: %v", tc.scope, got)
+		if got := root.Field("spec").Field("replicas").IsDisabled(); got != tc.replicas {
+			t.Errorf("G9: scope %v: .spec.replicas: disabled is %v", tc.scope, got)
 		}
-		if got := root.Field("status").Field("ready").IsDisabled(); got != tc.readyIs {
-			t.Errorf("scope %v: .status.ready: %v", tc.scope, got)
+		if got := root.Field("status").Field("ready").IsDisabled(); got != tc.ready {
+			t.Errorf("G9: scope %v: .status.ready: disabled is %v", tc.scope, got)
 		}
-		if found != tc.anyWithReady {
-			t.Errorf("scope %v: any: %v", tc.scope, found)
+		if found != tc.any {
+			t.Errorf("G9: scope %v: disabled fields: found is %v", tc.scope, found)
 		}
-		if _, found := compile(t, "Ready").DisabledFields(tc.scope); found != tc.anyWithout {
-			t.Errorf("scope %v, without the gate in status: any: %v", tc.scope, found)
+		if _, found := compile(t, "Ready").DisabledFields(tc.scope); found != tc.anyOtherField {
+			t.Errorf("G9: scope %v, gate of .status.ready enabled: disabled fields: found is %v", tc.scope, found)
 		}
 	}
-	if _, found := (*Plan)(nil).DisabledFields(scope.Everything); found { // rule R2
-		t.Error("no plan has a disabled field")
+	if _, found := (*Plan)(nil).DisabledFields(scope.Everything); found {
+		t.Error("R2: the nil plan has a disabled field")
 	}
 }
 
 func TestR2CursorsAllocateNothing(t *testing.T) {
 	root, _ := compile(t).DisabledFields(scope.Everything)
 	if n := testing.AllocsPerRun(100, func() { root.Field("spec").Field("containers").Item().Field("size").IsDisabled() }); n != 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("R2: %v allocations", n)
 	}
 }
 
@@ -110,7 +107,7 @@ func disabledPaths(p *Plan, written scope.Scope) []fieldpath.Path {
 	return paths
 }
 
-// disabledBelow returns those at n, whose path is at, and below.
+// disabledBelow returns the paths of the disabled fields at and below n. at is the path of n.
 func disabledBelow(p *Plan, n *node, at fieldpath.Path) []fieldpath.Path {
 	if p.isDisabled(n) {
 		return []fieldpath.Path{at}

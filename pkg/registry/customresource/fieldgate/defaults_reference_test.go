@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// TestG8AgreesWithOnePathAfterTheOther compares WithoutDisabledDefaults, which takes all paths at once, with a simple
-// implementation on random schemas.
+// TestG8AgreesWithOnePathAfterTheOther compares WithoutDisabledDefaults, which drops the defaults of all paths in one
+// walk, with a simple implementation that takes one path after the other, on random schemas.
 func TestG8AgreesWithOnePathAfterTheOther(t *testing.T) {
 	changed := 0
 	for seed := range uint64(2000) {
@@ -45,11 +45,11 @@ func TestG8AgreesWithOnePathAfterTheOther(t *testing.T) {
 		}
 	}
 	if changed < 500 {
-		t.Errorf("only %d schemas had a default to drop", changed)
+		t.Errorf("only %d random schemas have a default to drop", changed)
 	}
 }
 
-// dropDefaultAt drops what would default the field at path below schema, which it changes.
+// dropDefaultAt drops the defaults of the field at path from schema, in place.
 func dropDefaultAt(schema *structuralschema.Structural, path fieldpath.Path) {
 	if len(path) == 0 {
 		all := structuralschema.Visitor{Structural: func(s *structuralschema.Structural) bool {
@@ -74,7 +74,7 @@ func dropDefaultAt(schema *structuralschema.Structural, path fieldpath.Path) {
 	}
 }
 
-// removeAt removes the field at path from a JSON value, wherever it is there.
+// removeAt removes the field at path from a JSON value, in all items and values that the path leads to.
 func removeAt(value any, path fieldpath.Path) {
 	step, rest := path[0], path[1:]
 	switch value := value.(type) {
@@ -98,7 +98,7 @@ func removeAt(value any, path fieldpath.Path) {
 	}
 }
 
-// randomDefaults makes schemas of objects, maps and list maps, with defaults of the right type and others.
+// randomDefaults generates schemas of objects, maps and list maps, with defaults of any type.
 type randomDefaults struct{ *rand.Rand }
 
 var randomNames = []string{"a", "b", "c"}
@@ -167,7 +167,7 @@ func (r randomDefaults) value(depth int) any {
 	}
 }
 
-// gates guards random places of a schema, with disabled gates and enabled ones.
+// gates returns enabled and disabled gates at random paths of a schema.
 func (r randomDefaults) gates(schema *structuralschema.Structural) *apiextensions.CustomResourceDefinitionFeatureGates {
 	gates := &apiextensions.CustomResourceDefinitionFeatureGates{}
 	for i := range 1 + r.IntN(4) {

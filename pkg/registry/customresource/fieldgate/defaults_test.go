@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
@@ -59,39 +60,42 @@ featureGates:
 func TestG8DefaultsOfDisabledFieldsDoNotApply(t *testing.T) {
 	for _, tc := range []struct{ name, obj, want string }{
 		{
-			"G8: nor as part of a default of an enclosing object",
+			"G8: not even as part of the default of an enclosing object",
 			`{}`,
 			`{spec: {mode: auto, tuning: {other: x}, ports: [{name: a}]}}`,
 		},
 		{
-			"G8: nor in map values and items that the client wrote",
+			"G8: not in the values of maps and in items that the request has",
 			`{spec: {tuning: {}, pools: {x: {}}, ports: [{name: b}]}}`,
 			`{spec: {tuning: {}, pools: {x: {}}, ports: [{name: b}]}}`,
 		},
 		{
-			"G8: a persisted value is served as it is, without defaults inside it",
+			"G8: a persisted disabled field gets no defaults inside it",
 			`{spec: {replicas: 7, hidden: {}, ports: []}}`,
 			`{spec: {replicas: 7, hidden: {}, ports: []}}`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, defaultsGates)
-			schema := testyaml.Structural(t, defaultsSchema)
-			original := schema.DeepCopy()
-			plan := Compile(&gates, schema, Options{})
-			got := testyaml.Object(t, tc.obj)
-			defaulting.Default(got, plan.WithoutDisabledDefaults(schema))
-			if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(original, schema); diff != "" {
-				t.Errorf("the schema was modified:\n%s", diff)
-			}
+			checkDefaulted(t, parseGates(t, defaultsGates), testyaml.Structural(t, defaultsSchema), tc.obj, tc.want)
 		})
 	}
 }
 
-// TestG8DefaultsOfEveryShape has one guarded field each, in or below a default.
+// checkDefaulted defaults an object with the schema without the defaults of disabled fields.
+func checkDefaulted(t *testing.T, gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural, object, want string) {
+	t.Helper()
+	original := schema.DeepCopy()
+	changed := Compile(gates, schema, Options{}).WithoutDisabledDefaults(schema)
+	got := testyaml.Object(t, object)
+	defaulting.Default(got, changed)
+	checkEqual(t, "object", testyaml.Object(t, want), got)
+	checkUnmodified(t, "the schema", original, schema)
+	if again := Compile(gates, changed, Options{}).WithoutDisabledDefaults(changed); again != changed {
+		t.Error("R4: a second call changes the schema")
+	}
+}
+
+// TestG8DefaultsOfEveryShape has one disabled field in each case, in or below a default.
 func TestG8DefaultsOfEveryShape(t *testing.T) {
 	for _, tc := range []struct{ name, schema, path, obj, want string }{
 		{
@@ -100,22 +104,22 @@ func TestG8DefaultsOfEveryShape(t *testing.T) {
 			`{}`, `{spec: {}}`,
 		},
 		{
-			"a default whose only object is guarded stays",
+			"a default that loses its only object stays",
 			`{type: object, default: {o: {a: x}}, properties: {o: {type: object, properties: {a: {type: string}}}}}`, ".spec.o",
 			`{}`, `{spec: {}}`,
 		},
 		{
-			"a default in a default: the inner one does not fill in what the outer one has lost",
+			"the default of an object does not apply in the default around it, which lost a field of the object",
 			`{type: object, default: {o: {}}, properties: {o: {type: object, default: {a: y, b: z}, properties: {a: {type: string, default: x}, b: {type: string}}}}}`,
 			".spec.o.a", `{}`, `{spec: {o: {}}}`,
 		},
 		{
-			"the default of the items of a list, which stands in for null",
+			"the default of the items of a list, which replaces a null",
 			`{type: object, properties: {l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, default: {k: d, a: x}, required: [k], properties: {k: {type: string}, a: {type: string}}}}}}`,
 			".spec.l[*].a", `{spec: {l: [null, {k: e, a: y}]}}`, `{spec: {l: [{k: d}, {k: e, a: y}]}}`,
 		},
 		{
-			"the default of the values of a map, which stands in for null",
+			"the default of the values of a map, which replaces a null",
 			`{type: object, properties: {m: {type: object, additionalProperties: {type: object, default: {a: x, b: z}, properties: {a: {type: string}, b: {type: string}}}}}}`,
 			".spec.m[*].a", `{spec: {m: {k: null, l: {a: y}}}}`, `{spec: {m: {k: {b: z}, l: {a: y}}}}`,
 		},
@@ -125,7 +129,7 @@ func TestG8DefaultsOfEveryShape(t *testing.T) {
 			".spec.t.spec.a", `{spec: {}}`, `{spec: {t: {apiVersion: v1, kind: K, spec: {b: z}}}}`,
 		},
 		{
-			"a field that only the default knows, where unknown fields are kept",
+			"a field that only the default has, if unknown fields are preserved",
 			`{type: object, x-kubernetes-preserve-unknown-fields: true, default: {u: {a: x, b: z}}}`,
 			".spec.u.a", `{}`, `{spec: {u: {b: z}}}`,
 		},
@@ -135,7 +139,7 @@ func TestG8DefaultsOfEveryShape(t *testing.T) {
 			".spec.a", `{}`, `{spec: {b: null}}`,
 		},
 		{
-			"null around a guarded field in a default",
+			"a null object around a disabled field, in a default",
 			`{type: object, default: {o: null}, properties: {o: {type: object, nullable: true, properties: {a: {type: string, default: x}}}}}`,
 			".spec.o.a", `{}`, `{spec: {o: null}}`,
 		},
@@ -157,26 +161,12 @@ func TestG8DefaultsOfEveryShape(t *testing.T) {
 	} {
 		t.Run("G8: "+tc.name, func(t *testing.T) {
 			schema := testyaml.Structural(t, `{type: object, properties: {spec: `+tc.schema+`}}`)
-			gates := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t,
-				`featureGates: [{name: G, preRelease: alpha, fieldPaths: ["`+tc.path+`"]}]`)
-			original := schema.DeepCopy()
-			changed := Compile(gates, schema, Options{}).WithoutDisabledDefaults(schema)
-			got := testyaml.Object(t, tc.obj)
-			defaulting.Default(got, changed)
-			if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(original, schema); diff != "" {
-				t.Errorf("the schema was modified:\n%s", diff)
-			}
-			if again := Compile(gates, changed, Options{}).WithoutDisabledDefaults(changed); again != changed {
-				t.Error("R4: something was left to drop")
-			}
+			checkDefaulted(t, alphaGate(tc.path), schema, tc.obj, tc.want)
 		})
 	}
 }
 
-// TestG8DefaultsOfNestedGates (rules G8, C8): the gate of a field is looked at only where those around it are enabled.
+// TestG8DefaultsOfNestedGates shows that a gate inside a disabled field has no effect (rules G8, C8).
 func TestG8DefaultsOfNestedGates(t *testing.T) {
 	schema := testyaml.Structural(t, defaultsSchema)
 	for gates, want := range map[string]string{
@@ -184,7 +174,7 @@ func TestG8DefaultsOfNestedGates(t *testing.T) {
 		"{name: A, preRelease: alpha, fieldPaths: [.spec.tuning.level]}, {name: B, preRelease: beta, fieldPaths: [.spec.tuning]}":  `{mode: auto, replicas: 9, tuning: {other: x}, ports: [{name: a, weight: 9}], hidden: {inner: 3}}`,
 		"{name: A, preRelease: beta, fieldPaths: [.spec.tuning.level]}, {name: B, preRelease: alpha, fieldPaths: [.spec.tuning]}":  `{mode: auto, replicas: 9, ports: [{name: a, weight: 9}], hidden: {inner: 3}}`,
 	} {
-		parsed := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t, "featureGates: ["+gates+"]")
+		parsed := parseGates(t, "featureGates: ["+gates+"]")
 		got := map[string]any{}
 		defaulting.Default(got, Compile(parsed, schema, Options{}).WithoutDisabledDefaults(schema))
 		if diff := cmp.Diff(testyaml.Object(t, want), got["spec"]); diff != "" {
@@ -193,33 +183,33 @@ func TestG8DefaultsOfNestedGates(t *testing.T) {
 	}
 }
 
-// TestG8CopiesShareWhatIsTheSame (rules G8, R3): a copy must not be as large as the schema and its defaults once more.
+// TestG8CopiesShareWhatIsTheSame shows that only the changed parts of a schema are copied (rules G8, R3).
 func TestG8CopiesShareWhatIsTheSame(t *testing.T) {
 	schema := testyaml.Structural(t, defaultsSchema)
-	gates := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t,
-		`featureGates: [{name: G, preRelease: alpha, fieldPaths: [".spec.tuning.level"]}]`)
+	gates := alphaGate(".spec.tuning.level")
 	changed := Compile(gates, schema, Options{}).WithoutDisabledDefaults(schema)
-	spec, was := changed.Properties["spec"], schema.Properties["spec"]
-	if spec.Properties["ports"].Items != was.Properties["ports"].Items {
-		t.Error("the schema of a field beside it was copied")
+	spec, original := changed.Properties["spec"], schema.Properties["spec"]
+	if spec.Properties["ports"].Items != original.Properties["ports"].Items {
+		t.Error("R3: the schema of another field was copied")
 	}
-	if changed.ValueValidation != schema.ValueValidation || spec.ValueValidation != was.ValueValidation {
-		t.Error("value validation was copied")
+	if changed.ValueValidation != schema.ValueValidation || spec.ValueValidation != original.ValueValidation {
+		t.Error("R3: value validation was copied")
 	}
 }
 
 func TestG8EnabledFieldsKeepTheirDefaults(t *testing.T) {
 	yes := true
-	gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, defaultsGates)
+	gates := parseGates(t, defaultsGates)
 	gates.FeatureGates[0].Enabled = &yes
-	gates.FeatureGates[0].PreRelease = apiextensions.PreReleaseDeprecated // so that there is a plan
+	gates.FeatureGates[0].PreRelease = apiextensions.PreReleaseDeprecated // a deprecated gate has an effect, so the plan is not nil
 	schema := testyaml.Structural(t, defaultsSchema)
-	if got := Compile(&gates, schema, Options{}).WithoutDisabledDefaults(schema); got != schema {
-		t.Error("the schema was copied although no field is disabled")
+	if got := Compile(gates, schema, Options{}).WithoutDisabledDefaults(schema); got != schema {
+		t.Error("G8: the schema was copied, but no field is disabled")
 	}
 }
 
-// TestR2SchemasWithoutADisabledDefaultAreNotCopied (rules G8, R2): a copy would stay in memory for as long as the CRD.
+// TestR2SchemasWithoutADisabledDefaultAreNotCopied covers rules G8 and R2. A copy would stay in memory as long as the
+// CRD.
 func TestR2SchemasWithoutADisabledDefaultAreNotCopied(t *testing.T) {
 	const schemaYAML = `
 type: object
@@ -240,10 +230,9 @@ properties:
 		".spec.around.a": false, ".spec.filled.b": false,
 		".spec.other": true, ".spec.inside": true, ".spec.filled.a": true, ".spec.map[*].size": true, ".spec.map": true, ".spec": true,
 	} {
-		gates := testyaml.Parse[*apiextensions.CustomResourceDefinitionFeatureGates](t,
-			`featureGates: [{name: G, preRelease: alpha, fieldPaths: ["`+path+`"]}]`)
+		gates := alphaGate(path)
 		if got := Compile(gates, schema, Options{}).WithoutDisabledDefaults(schema) != schema; got != copied {
-			t.Errorf("%s: copied: %v", path, got)
+			t.Errorf("R2: %s: copied: %v", path, got)
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
-	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
@@ -55,7 +54,7 @@ properties:
       ready: {type: integer}
 `
 
-// gatesYAML has one gate per path; tests switch them by name.
+// gatesYAML are the gates that compile enables and disables by name.
 const gatesYAML = `
 featureGates:
 - {name: Replicas, preRelease: alpha, fieldPaths: [.spec.replicas]}
@@ -74,15 +73,12 @@ func testSchema(t testing.TB) *structuralschema.Structural {
 // compile returns the plan for gatesYAML with the named gates enabled and all others disabled.
 func compile(t testing.TB, enabled ...string) *Plan {
 	t.Helper()
-	gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gatesYAML)
+	gates := parseGates(t, gatesYAML)
 	for i := range gates.FeatureGates {
-		on := false
-		for _, name := range enabled {
-			on = on || name == gates.FeatureGates[i].Name
-		}
-		gates.FeatureGates[i].Enabled = &on
+		isEnabled := slices.Contains(enabled, gates.FeatureGates[i].Name)
+		gates.FeatureGates[i].Enabled = &isEnabled
 	}
-	return Compile(&gates, testSchema(t), Options{})
+	return Compile(gates, testSchema(t), Options{})
 }
 
 func TestEvaluate(t *testing.T) {
@@ -108,7 +104,7 @@ func TestEvaluate(t *testing.T) {
 			obj:     `spec: {image: a, replicas: 3}`,
 		},
 		{
-			name:     "G3: create leaves an object that a drop emptied",
+			name:     "G3: create keeps an object that becomes empty because a field is dropped",
 			enabled:  []string{"Foo"},
 			obj:      `spec: {foo: {qux: 1}}`,
 			want:     `spec: {foo: {}}`,
@@ -121,11 +117,11 @@ func TestEvaluate(t *testing.T) {
 			warnings: []string{`.spec.containers[*].size: dropped: feature gate "Size" is disabled`, `.spec.pools[*].size: dropped: feature gate "Size" is disabled`},
 		},
 		{
-			name: "G10: create without guarded fields warns of nothing",
+			name: "G10: create without guarded fields draws no warning",
 			obj:  `spec: {image: a, containers: [{name: a, port: 1}]}`,
 		},
 		{
-			name: "G10: a null does not set the field, and is dropped without a warning",
+			name: "G10: a null is not a value, so it is dropped without a warning",
 			obj:  `spec: {image: a, replicas: null}`,
 			want: `spec: {image: a}`,
 		},
@@ -138,7 +134,7 @@ func TestEvaluate(t *testing.T) {
 				`.spec.containers[*].size: dropped: feature gate "Size" is disabled`,
 			},
 		},
-		{name: "R1: a root without the guarded parents", obj: `spec: null`},
+		{name: "R1: a null parent of guarded fields", obj: `spec: null`},
 
 		// The table of G2.
 		{
@@ -182,12 +178,12 @@ func TestEvaluate(t *testing.T) {
 			warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
 		},
 		{
-			name: "G10: an update that does not touch the kept field warns of nothing",
+			name: "G10: an update that does not change the kept field draws no warning",
 			old:  `spec: {image: a, replicas: 3}`,
 			obj:  `spec: {image: b, replicas: 3}`,
 		},
 		{
-			name:     "G2: a persisted null is not a field, and stays as it was",
+			name:     "G2: a persisted null is not a value, and stays as persisted",
 			old:      `spec: {replicas: null}`,
 			obj:      `spec: {replicas: 3}`,
 			want:     `spec: {replicas: null}`,
@@ -242,7 +238,7 @@ func TestEvaluate(t *testing.T) {
 
 		// Parents.
 		{
-			name: "G4, G10: a removed ancestor takes the guarded field with it, and the client is told", enabled: []string{"Foo"},
+			name: "G4, G10: a disabled field is removed along with its parent, with a warning", enabled: []string{"Foo"},
 			old: `spec: {image: a, foo: {qux: 1}}`, obj: `spec: {image: a}`,
 			warnings: []string{`.spec.foo.qux: removed with .spec.foo: feature gate "Qux" is disabled`},
 		},
@@ -257,7 +253,7 @@ func TestEvaluate(t *testing.T) {
 			warnings: []string{`.spec.foo.qux: removed with .spec.foo: feature gate "Qux" is disabled`},
 		},
 		{
-			name: "G4, G10: the ancestor that is named is the farthest that was removed", enabled: []string{"Foo"},
+			name: "G4, G10: the warning names the outermost ancestor that was removed", enabled: []string{"Foo"},
 			old: `spec: {replicas: 3, foo: {qux: 1}}`, obj: `status: {}`,
 			warnings: []string{
 				`.spec.replicas: removed with .spec: feature gate "Replicas" is disabled`,
@@ -265,73 +261,73 @@ func TestEvaluate(t *testing.T) {
 			},
 		},
 		{
-			name: "G4, C8: below a removed disabled field no other gate is looked at",
+			name: "G4, C8: a gate inside a removed disabled field has no effect",
 			old:  `spec: {foo: {qux: 1}}`, obj: `spec: null`,
 			warnings: []string{`.spec.foo: removed with .spec: feature gate "Foo" is disabled`},
 		},
 		{
-			name: "G4, G10: nothing is said of a guarded field that was not set", enabled: []string{"Foo"},
+			name: "G4, G10: removing a guarded field that was not set draws no warning", enabled: []string{"Foo"},
 			old: `spec: {foo: {baz: 1, qux: null}, replicas: null}`, obj: `status: {}`,
 		},
 		{
-			name: "G4: an emptied ancestor is still there, and keeps the field", enabled: []string{"Foo"},
+			name: "G4: the parent of a kept field may be empty in the request", enabled: []string{"Foo"},
 			old: `spec: {foo: {qux: 1}}`, obj: `spec: {foo: {}}`, want: `spec: {foo: {qux: 1}}`,
 			warnings: []string{`.spec.foo.qux: not updated: feature gate "Qux" is disabled`},
 		},
 
-		// Server-side apply: the object is what field management made of the adjusted configuration.
+		// Server-side apply: obj is what field management returned for the adjusted configuration.
 		{
-			name: "G4, G10: an applied value that is the persisted one is no attempt to change it",
+			name: "G4, G10: applying the persisted value is not an attempt to change the field",
 			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {replicas: 3}`,
 			obj: `spec: {image: a, replicas: 3}`,
 		},
 		{
-			name: "G10: an applied value that differs is one, though field management saw the persisted value",
+			name: "G10: applying another value is an attempt to change the field, though obj has the persisted value",
 			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {replicas: 5}`,
 			obj:      `spec: {image: a, replicas: 3}`,
 			warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
 		},
 		{
-			name: "G10: an applied null is an attempt to remove the field",
+			name: "G10: applying a null is an attempt to remove the field",
 			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {replicas: null}`,
 			obj:      `spec: {image: a, replicas: 3}`,
 			warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
 		},
 		{
-			name: "G10: an applied value that is not persisted is dropped, though field management did not see it",
+			name: "G10: applying a field that is not persisted draws a warning, though obj does not have it",
 			old:  `spec: {image: a}`, applied: `spec: {replicas: 5}`,
 			obj:      `spec: {image: a}`,
 			warnings: []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`},
 		},
 		{
-			name:    "G10: the same where apply creates the object",
+			name:    "G10: applying a field draws a warning if apply creates the object",
 			applied: `spec: {image: a, replicas: 5}`, obj: `spec: {image: a}`,
 			warnings: []string{`.spec.replicas: dropped: feature gate "Replicas" is disabled`},
 		},
 		{
-			name: "G10: what a manager does not name draws no warning, whoever applied it",
+			name: "G10: a kept field that the configuration does not set draws no warning if obj has it",
 			old:  `spec: {image: a, replicas: 3, pools: {x: {size: 1}}}`, applied: `spec: {image: b, pools: {x: {}}}`,
 			obj: `spec: {image: b, replicas: 3, pools: {x: {size: 1}}}`,
 		},
 		{
-			name: "G10: leaving out what was applied before is an attempt to remove it",
+			name: "G10: leaving out a field that the manager applied before is an attempt to remove it",
 			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {image: a}`,
 			obj: `spec: {image: a}`, want: `spec: {image: a, replicas: 3}`,
 			warnings: []string{`.spec.replicas: not updated: feature gate "Replicas" is disabled`},
 		},
 		{
-			name: "G10: applying a part of a persisted object confirms it",
+			name: "G10: applying a part of a persisted object is not an attempt to change it",
 			old:  `spec: {foo: {baz: 1, qux: 2}}`, applied: `spec: {foo: {baz: 1}}`,
 			obj: `spec: {foo: {baz: 1, qux: 2}}`,
 		},
 		{
-			name: "G10: applying a part of a persisted object with another value in it does not",
+			name: "G10: applying a part of a persisted object with another value is an attempt to change it",
 			old:  `spec: {foo: {baz: 1, qux: 2}}`, applied: `spec: {foo: {baz: 5}}`,
 			obj:      `spec: {foo: {baz: 1, qux: 2}}`,
 			warnings: []string{`.spec.foo: not updated: feature gate "Foo" is disabled`},
 		},
 		{
-			name: "G10: nor does a field more than is persisted",
+			name: "G10: applying an object with a field that is not persisted is an attempt to change it",
 			old:  `spec: {foo: {baz: 1}}`, applied: `spec: {foo: {baz: 1, qux: 2}}`,
 			obj:      `spec: {foo: {baz: 1}}`,
 			warnings: []string{`.spec.foo: not updated: feature gate "Foo" is disabled`},
@@ -342,7 +338,7 @@ func TestEvaluate(t *testing.T) {
 			obj: `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`,
 		},
 		{
-			name: "G5, G10: of two applied items one is changed and one is new",
+			name: "G5, G10: of two applied items one differs and one is new",
 			old:  `spec: {containers: [{name: a, port: 1, size: 1}]}`, applied: `spec: {containers: [{name: b, port: 1, size: 2}, {name: a, port: 1, size: 2}]}`,
 			obj:      `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1}]}`,
 			warnings: []string{`.spec.containers[*].size: not updated: feature gate "Size" is disabled`},
@@ -359,7 +355,7 @@ func TestEvaluate(t *testing.T) {
 			},
 		},
 		{
-			name: "G5: an inserted item has no persisted field; one kept and one dropped warn as kept (G10)",
+			name: "G5: a new item has no persisted field; if one field is kept and one dropped, the warning says kept (G10)",
 			old:  `spec: {containers: [{name: a, port: 1, size: 1}]}`,
 			obj:  `spec: {containers: [{name: n, port: 1, size: 7}, {name: a, port: 1, size: 8}]}`,
 			want: `spec: {containers: [{name: n, port: 1}, {name: a, port: 1, size: 1}]}`,
@@ -368,7 +364,7 @@ func TestEvaluate(t *testing.T) {
 			},
 		},
 		{
-			name: "G5: an item that the request removes goes with its guarded fields",
+			name: "G5: guarded fields are removed along with their item",
 			old:  `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`,
 			obj:  `spec: {containers: [{name: b, port: 1, size: 2}]}`,
 			warnings: []string{
@@ -376,7 +372,7 @@ func TestEvaluate(t *testing.T) {
 			},
 		},
 		{
-			name: "G5, G10: a list that the request removes is named, not its items",
+			name: "G5, G10: if the request removes the list, the warning names the list",
 			old:  `spec: {containers: [{name: a, port: 1, size: 1}]}`,
 			obj:  `spec: {image: a}`,
 			warnings: []string{
@@ -384,7 +380,7 @@ func TestEvaluate(t *testing.T) {
 			},
 		},
 		{
-			name: "G5, G10: an object of an item that the request removes is named with the path to it",
+			name: "G5, G10: if the request removes an object in an item, the warning names the path of the object",
 			old:  `spec: {containers: [{name: a, port: 1, extra: {a: x}}]}`,
 			obj:  `spec: {containers: [{name: a, port: 1}]}`,
 			warnings: []string{
@@ -392,7 +388,7 @@ func TestEvaluate(t *testing.T) {
 			},
 		},
 		{
-			name: "G5, G10: of an object and an item that the request removes the item is named",
+			name: "G5, G10: if the request removes an item, and an object in another item, the warning names the item",
 			old:  `spec: {containers: [{name: a, port: 1, extra: {a: x}}, {name: b, port: 1, extra: {a: x}}]}`,
 			obj:  `spec: {containers: [{name: a, port: 1}]}`,
 			warnings: []string{
@@ -400,19 +396,19 @@ func TestEvaluate(t *testing.T) {
 			},
 		},
 		{
-			name:     "G5, G10: the last item that is left takes its guarded field along",
+			name:     "G5, G10: a guarded field is removed along with the last item",
 			old:      `spec: {containers: [{name: a, port: 1, size: 1}]}`,
 			obj:      `spec: {containers: []}`,
 			warnings: []string{`.spec.containers[*].size: removed with an item of .spec.containers: feature gate "Size" is disabled`},
 		},
 		{
-			name:     "G5, G10: a value of a map that becomes null is removed",
+			name:     "G5, G10: a guarded field is removed along with a value of a map that becomes null",
 			old:      `spec: {pools: {x: {size: 1}}}`,
 			obj:      `spec: {pools: {x: null}}`,
 			warnings: []string{`.spec.pools[*].size: removed with an item of .spec.pools: feature gate "Size" is disabled`},
 		},
 		{
-			name: "G5: maps are matched by key; one removed, one kept and one dropped warn as removed (G10)",
+			name: "G5: values of maps are matched by key; of removed, kept and dropped the warning says removed (G10)",
 			old:  `spec: {pools: {x: {size: 1}, gone: {size: 2}}}`,
 			obj:  `spec: {pools: {x: {size: 5, image: i}, new: {size: 2, image: j}}}`,
 			want: `spec: {pools: {x: {size: 1, image: i}, new: {image: j}}}`,
@@ -421,7 +417,7 @@ func TestEvaluate(t *testing.T) {
 			},
 		},
 		{
-			name: "G5: below an item",
+			name: "G5: a field of an object in an item is kept",
 			old:  `spec: {containers: [{name: a, port: 1, extra: {a: x, b: y}}]}`,
 			obj:  `spec: {containers: [{name: z, port: 1}, {name: a, port: 1, extra: {b: z}}]}`,
 			want: `spec: {containers: [{name: z, port: 1}, {name: a, port: 1, extra: {a: x, b: z}}]}`,
@@ -433,25 +429,18 @@ func TestEvaluate(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := compile(t, tc.enabled...)
 			old, obj := testyaml.Object(t, tc.old), testyaml.Object(t, tc.obj)
-			untouched := runtime.DeepCopyJSON(old)
+			oldBefore := runtime.DeepCopyJSON(old)
 			want := testyaml.Object(t, tc.want)
 			if want == nil {
 				want = testyaml.Object(t, tc.obj)
 			}
 
 			write := Write{Object: obj, Old: old, Applied: testyaml.Object(t, tc.applied), Schema: testSchema(t)}
-			if diff := cmp.Diff(tc.warnings, Warnings(plan.Evaluate(write).Outcomes())); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(want, obj); diff != "" {
-				t.Errorf("object (-want +got):\n%s", diff)
-			}
-			// R4: old is never modified, and a second evaluation changes nothing.
-			if diff := cmp.Diff(untouched, old); diff != "" {
-				t.Errorf("R4: old was modified:\n%s", diff)
-			}
+			checkEqual(t, "warnings", tc.warnings, Warnings(plan.Evaluate(write).Outcomes()))
+			checkEqual(t, "object", want, obj)
+			checkUnmodified(t, "the persisted object", oldBefore, old)
 			if again := plan.Evaluate(write); again.Requested() != nil {
-				t.Errorf("R4: not idempotent:\n%s", cmp.Diff(want, obj))
+				t.Errorf("R4: the second evaluation changes the object:\n%s", cmp.Diff(want, obj))
 			}
 		})
 	}
@@ -472,7 +461,7 @@ featureGates:
 		warnings []string
 	}{
 		{
-			name: "G10: present on create, the default warning is per path",
+			name: "G10: a field that is set on create draws one warning for each path",
 			obj:  `spec: {replicas: 1, foo: {qux: 1}}`,
 			warnings: []string{
 				".spec.replicas: deprecated field",
@@ -480,51 +469,48 @@ featureGates:
 			},
 		},
 		{
-			name:     "G10: the gate's own warning comes alone, verbatim, and once per gate",
+			name:     "G10: fieldDeprecationWarning replaces that warning, verbatim, once for the gate",
 			obj:      `spec: {image: a, containers: [{name: a, port: 1, size: 1}]}`,
 			warnings: []string{"use pools"},
 		},
 		{
-			name:     "G10: changed on update",
+			name:     "G10: a field that is changed on update draws a warning",
 			old:      `spec: {replicas: 1, image: a}`,
 			obj:      `spec: {replicas: 2, image: a}`,
 			warnings: []string{".spec.replicas: deprecated field"},
 		},
 		{
-			name:     "G10: newly set on update",
+			name:     "G10: a field that is added on update draws a warning",
 			old:      `spec: {}`,
 			obj:      `spec: {image: a}`,
 			warnings: []string{"use pools"},
 		},
 		{
-			name: "G10: not when removed",
+			name: "G10: a field that is removed draws no warning",
 			old:  `spec: {replicas: 1, image: a}`,
 			obj:  `spec: {}`,
 		},
 		{
-			name: "G10: not when untouched, also in a list that was reordered",
+			name: "G10: an unchanged field draws no warning, also in a list in another order",
 			old:  `spec: {containers: [{name: a, port: 1, size: 1}, {name: b, port: 1, size: 2}]}`,
 			obj:  `spec: {containers: [{name: b, port: 1, size: 2}, {name: a, port: 1, size: 1}]}`,
 		},
 		{
-			name:     "G10: not when only a disabled field inside was to change",
+			name:     "G10: a field draws no warning if the request changes only a disabled field inside",
 			old:      `spec: {tuned: {level: 1}}`,
 			obj:      `spec: {tuned: {level: 2}}`,
 			warnings: []string{`.spec.tuned.level: not updated: feature gate "istio/Gone" is disabled`},
 		},
 		{
-			name:     "G10: a disabled deprecated field gets the dropped warning only, with the component's name",
+			name:     "G10: a disabled deprecated field draws only the warning that it is dropped, with the component's name",
 			obj:      `spec: {pools: {x: {size: 1}}}`,
 			warnings: []string{`.spec.pools[*].size: dropped: feature gate "istio/Gone" is disabled`},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			declared := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, gates)
-			plan := Compile(&declared, testSchema(t), Options{})
+			plan := Compile(parseGates(t, gates), testSchema(t), Options{})
 			got := Warnings(plan.Evaluate(Write{Object: testyaml.Object(t, tc.obj), Old: testyaml.Object(t, tc.old)}).Outcomes())
-			if diff := cmp.Diff(tc.warnings, got); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			checkEqual(t, "warnings", tc.warnings, got)
 		})
 	}
 }
@@ -536,15 +522,15 @@ func TestCompile(t *testing.T) {
 		wantNil bool
 	}{
 		{"R2: no gates", `{}`, true},
-		{"R2: gates that are enabled", `featureGates: [{name: A, preRelease: beta, fieldPaths: [.spec.image]}, {name: B, preRelease: stable, enabled: false, fieldPaths: [.spec.foo]}]`, true},
+		{"R2: only enabled gates", `featureGates: [{name: A, preRelease: beta, fieldPaths: [.spec.image]}, {name: B, preRelease: stable, enabled: false, fieldPaths: [.spec.foo]}]`, true},
 		{"C4: a gate without definition guards nothing", `featureGates: [{name: A, enabled: false}]`, true},
 		{"F5: a path that does not parse is left out", `featureGates: [{name: A, preRelease: alpha, fieldPaths: ["spec..["]}]`, true},
 		{"C1: alpha is disabled", `featureGates: [{name: A, preRelease: alpha, fieldPaths: [.spec.image]}]`, false},
-		{"C1: deprecated and enabled still warns", `featureGates: [{name: A, preRelease: deprecated, default: true, fieldPaths: [.spec.image]}]`, false},
+		{"G10: an enabled deprecated gate draws warnings", `featureGates: [{name: A, preRelease: deprecated, default: true, fieldPaths: [.spec.image]}]`, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			gates := testyaml.Parse[apiextensions.CustomResourceDefinitionFeatureGates](t, tc.gates)
-			if plan := Compile(&gates, testSchema(t), Options{}); (plan == nil) != tc.wantNil {
+			gates := parseGates(t, tc.gates)
+			if plan := Compile(gates, testSchema(t), Options{}); (plan == nil) != tc.wantNil {
 				t.Errorf("plan is %v", plan)
 			}
 		})
@@ -563,25 +549,21 @@ func TestG9ScopesOfEndpoints(t *testing.T) {
 	}{
 		"G9: a resource without status subresource writes everything": {scope.Everything, `{spec: {image: a}, status: {}}`,
 			".spec.containers[*].extra.a .spec.containers[*].size .spec.foo .spec.pools[*].size .spec.replicas .status.ready"},
-		"G9: gates on .status do not act beside a status subresource": {scope.ExceptStatus, `{spec: {image: a}, status: {ready: 1}}`,
+		"G9: the main endpoint of a resource with status subresource does not write status": {scope.ExceptStatus, `{spec: {image: a}, status: {ready: 1}}`,
 			".spec.containers[*].extra.a .spec.containers[*].size .spec.foo .spec.pools[*].size .spec.replicas"},
-		"G9: other gates do not act on the status subresource": {scope.OnlyStatus, `{spec: {image: a, replicas: 3}, status: {}}`, ".status.ready"},
+		"G9: the status subresource writes only status": {scope.OnlyStatus, `{spec: {image: a, replicas: 3}, status: {}}`, ".status.ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := compile(t)
 			got := testyaml.Object(t, obj)
 			plan.Evaluate(Write{Object: got, Scope: tc.scope})
-			if diff := cmp.Diff(testyaml.Object(t, tc.want), got); diff != "" {
-				t.Errorf("object (-want +got):\n%s", diff)
-			}
+			checkEqual(t, "object", testyaml.Object(t, tc.want), got)
 			var paths []string
 			for _, path := range disabledPaths(plan, tc.scope) {
 				paths = append(paths, path.String())
 			}
 			slices.Sort(paths)
-			if diff := cmp.Diff(tc.paths, strings.Join(paths, " ")); diff != "" {
-				t.Errorf("disabled paths (-want +got):\n%s", diff)
-			}
+			checkEqual(t, "disabled paths", tc.paths, strings.Join(paths, " "))
 		})
 	}
 }
@@ -596,7 +578,7 @@ func TestR2ObjectsWithoutGuardedFieldsAllocateNothing(t *testing.T) {
 		"nil plan": func() { (*Plan)(nil).Evaluate(Write{Object: obj, Old: old}) },
 	} {
 		if n := testing.AllocsPerRun(100, run); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
+			t.Errorf("R2: %s: %v allocations", name, n)
 		}
 	}
 }

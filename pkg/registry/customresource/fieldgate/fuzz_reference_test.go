@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// The reference implementation: the words of rules C1, C8, G2-G5 and G10, gate by gate, path by path and place by
-// place, without a thought to speed. It shares nothing with the evaluator but the parser of paths.
+// The reference implementation follows the text of rules C1, C8, G2 to G5 and G10: gate by gate, path by path and
+// position by position, regardless of speed. The parser of paths is all that it has in common with Plan.Evaluate.
 
 type refGuard struct {
 	gate *apiextensions.CustomResourceDefinitionFeatureGate
@@ -24,18 +24,18 @@ type refGuard struct {
 	path fieldpath.Path
 }
 
-// reference returns what becomes of the request, and the warnings in the order of the paths in the CRD.
+// reference returns the object after an evaluation, and the warnings in the order of the paths in the CRD.
 func reference(gates *apiextensions.CustomResourceDefinitionFeatureGates, request Write) (map[string]any, []string) {
 	guards := refGuards(gates)
 	request.Object = runtime.DeepCopyJSON(request.Object)
 	for _, guard := range guards {
 		if !refIsEnabled(guard.gate) && !refIsBelowDisabled(guard, guards) && refIsInScope(guard, request.Scope) {
-			refRestoreNamed(guard.path, request)
+			refRestoreApplied(guard.path, request)
 		}
 	}
 	result := runtime.DeepCopyJSON(request.Object)
 	effects := make([]string, len(guards))
-	// Whether a deprecated field was used is judged once all disabled ones are adjusted.
+	// Disabled fields come first, since a deprecated field around them may be unchanged after that.
 	for _, enabled := range []bool{false, true} {
 		for i, guard := range guards {
 			if refIsEnabled(guard.gate) == enabled && !refIsBelowDisabled(guard, guards) && refIsInScope(guard, request.Scope) {
@@ -48,14 +48,14 @@ func reference(gates *apiextensions.CustomResourceDefinitionFeatureGates, reques
 
 func refWarnings(gates *apiextensions.CustomResourceDefinitionFeatureGates, guards []refGuard, effects []string) []string {
 	var warnings []string
-	told := map[string]bool{}
+	warned := map[string]bool{}
 	for i, guard := range guards {
 		warning := refWarning(gates, guard, effects[i])
 		if own := guard.gate.FieldDeprecationWarning; effects[i] == "deprecated" && own != nil {
-			if told[guard.gate.Name] {
+			if warned[guard.gate.Name] {
 				continue // once per gate
 			}
-			warning, told[guard.gate.Name] = *own, true
+			warning, warned[guard.gate.Name] = *own, true
 		}
 		if warning != "" {
 			warnings = append(warnings, warning)
@@ -90,7 +90,7 @@ func refIsEnabled(gate *apiextensions.CustomResourceDefinitionFeatureGate) bool 
 	return gate.PreRelease == "beta"
 }
 
-// refIsBelowDisabled is rule C8: the gate is not looked at.
+// refIsBelowDisabled is rule C8: the gate has no effect.
 func refIsBelowDisabled(guard refGuard, guards []refGuard) bool {
 	for _, other := range guards {
 		if len(other.path) < len(guard.path) && guard.path.HasPrefix(other.path) && !refIsEnabled(other.gate) {
@@ -124,14 +124,14 @@ func refWarning(gates *apiextensions.CustomResourceDefinitionFeatureGates, guard
 	return fmt.Sprintf(`%s: %s: feature gate "%s" is disabled`, guard.text, effect, name)
 }
 
-// refPosition is an object that may hold the guarded field: where it stands in the request, and its counterparts in old
-// and in what was applied, nil if there are none.
+// refPosition is an object that may have the guarded field: its position in the request, and the objects at this
+// position in the persisted object and in the applied configuration, nil if there are none.
 type refPosition struct {
 	address      []any // names and indexes
 	old, applied map[string]any
 }
 
-// refApply adjusts one guard in result and returns the strongest effect that it had in the request.
+// refApply applies one guard to result. It returns the effect to report.
 func refApply(guard refGuard, request Write, result map[string]any) string {
 	removedWith := ""
 	if !refIsEnabled(guard.gate) {
@@ -148,7 +148,7 @@ func refApply(guard refGuard, request Write, result map[string]any) string {
 		effects[refEffect(guard, name, position, requested, request.Schema)] = true
 		delete(target, name)
 		if value, present := position.old[name]; present {
-			target[name] = runtime.DeepCopyJSONValue(value) // exactly as persisted, be it null
+			target[name] = runtime.DeepCopyJSONValue(value) // exactly as persisted, even if null
 		}
 	}
 	if removedWith != "" {
@@ -162,7 +162,7 @@ func refApply(guard refGuard, request Write, result map[string]any) string {
 	return ""
 }
 
-// refDeprecated is rule G10 for one place of an enabled field: the client changed it, and it is changed.
+// refDeprecated is rule G10 for an enabled field at one position: the request changes it, and it changes.
 func refDeprecated(guard refGuard, requested, value, old any) string {
 	if guard.gate.PreRelease == "deprecated" && value != nil && !refEqual(value, old) && !refEqual(requested, old) {
 		return "deprecated"
@@ -170,14 +170,14 @@ func refDeprecated(guard refGuard, requested, value, old any) string {
 	return ""
 }
 
-// refEffect is rule G10 for one place of a disabled field.
+// refEffect is rule G10 for a disabled field at one position.
 func refEffect(guard refGuard, name string, position refPosition, parent map[string]any, schema *structuralschema.Structural) string {
 	value, old := parent[name], position.old[name]
 	applied, isApplied := position.applied[name]
 	switch {
 	case old != nil:
-		asksForMore := isApplied && !refEqual(applied, old) && !refIsPart(refSchema(schema, guard.path), applied, old)
-		if !refEqual(value, old) || asksForMore {
+		isAttempt := isApplied && !refEqual(applied, old) && !refIsPart(refSchema(schema, guard.path), applied, old)
+		if !refEqual(value, old) || isAttempt {
 			return "kept"
 		}
 	case value != nil || applied != nil:
@@ -206,8 +206,8 @@ func refSchema(schema *structuralschema.Structural, path fieldpath.Path) *struct
 	return schema
 }
 
-// refIsPart reports whether a configuration asks for nothing that is not persisted, in the terms of field management: it may
-// leave out fields of objects, items of list maps and items of sets.
+// refIsPart reports whether an applied value is the persisted value or a part of it, as field management sees it: it
+// may lack fields of objects, items of list maps and items of sets.
 func refIsPart(schema *structuralschema.Structural, applied, old any) bool {
 	if schema == nil {
 		schema = &structuralschema.Structural{}
@@ -258,22 +258,22 @@ func refHasValues(applied, old []any) bool {
 	return true
 }
 
-// refRestoreNamed is rule G4 for server-side apply: an object that the configuration names is there, if it holds the
-// guarded field, whatever field management made of it.
-func refRestoreNamed(path fieldpath.Path, request Write) {
+// refRestoreApplied is rule G4 for server-side apply: an object that the configuration sets stays if it has the guarded
+// field, even if field management removed it.
+func refRestoreApplied(path fieldpath.Path, request Write) {
 	trios := []refTrio{{value: request.Object, old: request.Old, applied: request.Applied}}
 	for i, step := range path[:len(path)-1] {
 		var next []refTrio
 		for _, trio := range trios {
-			trio.restoreNamed(step, path, i)
+			trio.restoreApplied(step, path, i)
 			next = append(next, trio.follow(step, fuzzListKeys[path[:i].String()])...)
 		}
 		trios = next
 	}
 }
 
-// restoreNamed restores what the step at a position of the path leads to.
-func (trio refTrio) restoreNamed(step fieldpath.Step, path fieldpath.Path, position int) {
+// restoreApplied restores the objects that a step leads to. position is the index of the step in path.
+func (trio refTrio) restoreApplied(step fieldpath.Step, path fieldpath.Path, position int) {
 	value, _ := trio.value.(map[string]any)
 	old, _ := trio.old.(map[string]any)
 	applied, _ := trio.applied.(map[string]any)
@@ -282,14 +282,14 @@ func (trio refTrio) restoreNamed(step fieldpath.Step, path fieldpath.Path, posit
 	}
 	for key := range old {
 		_, wasObject := old[key].(map[string]any)
-		_, isNamed := applied[key].(map[string]any)
-		if (step.Each || key == step.Name) && value[key] == nil && wasObject && isNamed && refHolds(old[key], path, position+1) {
+		_, isApplied := applied[key].(map[string]any)
+		if (step.Each || key == step.Name) && value[key] == nil && wasObject && isApplied && refHolds(old[key], path, position+1) {
 			value[key] = map[string]any{}
 		}
 	}
 }
 
-// refHolds reports whether the rest of a path leads to anything that is set.
+// refHolds reports whether the steps of a path from a position on lead to a field that is set.
 func refHolds(value any, path fieldpath.Path, position int) bool {
 	pairs := []refPair{{old: value}}
 	for i := position; i < len(path); i++ {
@@ -302,8 +302,8 @@ func refHolds(value any, path fieldpath.Path, position int) bool {
 	return slices.ContainsFunc(pairs, func(pair refPair) bool { return pair.old != nil })
 }
 
-// refRemovedWith is rules G4 and G5: what the warning names of that with which the request removed guarded fields that
-// were set, or "" if it removed none.
+// refRemovedWith is rules G4 and G5. It returns what the request removed the guarded fields with, as the warning names
+// it, or "" if it removed none that were set.
 func refRemovedWith(path fieldpath.Path, request Write) string {
 	pairs := []refPair{{old: request.Old, value: request.Object}}
 	for i, step := range path {
@@ -331,8 +331,8 @@ func refRemovedWith(path fieldpath.Path, request Write) string {
 	return path[:first].String()
 }
 
-// refPair is a persisted value and its counterpart in the request. gone is how many steps lead to what was removed, 0
-// where nothing was.
+// refPair is a persisted value and its counterpart in the request. gone is the number of steps from the root to the
+// value that the request removed, or 0 if it removed none.
 type refPair struct {
 	old, value any
 	gone       int
@@ -375,7 +375,7 @@ func (pair refPair) follow(step fieldpath.Step, keys []string) []refPair {
 	return out
 }
 
-// refEqual compares as JSON text does, where 1.0 is written 1.
+// refEqual compares values by their JSON, in which 1.0 is 1.
 func refEqual(a, b any) bool {
 	return encodeJSON(a) == encodeJSON(b)
 }
@@ -393,7 +393,7 @@ func refAt(root map[string]any, address []any) map[string]any {
 	return value.(map[string]any)
 }
 
-// refTrio is one value in the request, with its counterparts.
+// refTrio is a value in the request, and its counterparts in the persisted object and in the applied configuration.
 type refTrio struct {
 	address             []any
 	value, old, applied any
@@ -420,7 +420,7 @@ func refPositions(parent fieldpath.Path, request Write) []refPosition {
 	return positions
 }
 
-// follow takes one step. What is neither an object nor a list of the expected kind leads nowhere (R1).
+// follow takes one step. A step from a value of a wrong type leads nowhere (rule R1).
 func (trio refTrio) follow(step fieldpath.Step, keys []string) []refTrio {
 	var out []refTrio
 	add := func(at, value, old, applied any) {
@@ -449,7 +449,7 @@ func (trio refTrio) follow(step fieldpath.Step, keys []string) []refTrio {
 	return out
 }
 
-// refCounterparts is rule G5: the items of another list with the keys of each item.
+// refCounterparts is rule G5. It returns, for each item of list, the item of the other list with the same keys, or nil.
 func refCounterparts(list, other []any, keys []string) []any {
 	out := make([]any, len(list))
 	for i, j := range refMatches(list, other, keys) {
@@ -458,8 +458,9 @@ func refCounterparts(list, other []any, keys []string) []any {
 	return out
 }
 
-// refMatches returns the positions of the items of another list with the keys of each item. Of several with the same
-// keys, which no valid list has, it is the one at the same position, or else the first that is not taken.
+// refMatches returns the index in the other list of the item with the same keys, by the index of the item in list. If
+// several have the same keys, which is not valid, the one at the same index is taken, or else the first that is not
+// taken yet.
 func refMatches(list, other []any, keys []string) map[int]int {
 	out, used := map[int]int{}, map[int]bool{}
 	for i, item := range list {
@@ -495,7 +496,7 @@ func refSameKeys(a, b any, keys []string) bool {
 	return true
 }
 
-// refKey returns the value of a key of an item, which may be left out where it has a default.
+// refKey returns the value of a key of an item, or its default.
 func refKey(item map[string]any, key string) any {
 	if item[key] != nil {
 		return item[key]
@@ -503,8 +504,8 @@ func refKey(item map[string]any, key string) any {
 	return fuzzKeyDefaults[key]
 }
 
-// refMerge returns what field management makes of a value where its applier had applied nothing before: it adds what is
-// new and replaces what differs. at is the path of the value.
+// refMerge returns a value after server-side apply by a manager that applied nothing before: field management adds
+// fields and items, and replaces values. at is the path of the value.
 func refMerge(schema *structuralschema.Structural, at string, old, applied any) any {
 	if schema == nil {
 		schema = &structuralschema.Structural{}

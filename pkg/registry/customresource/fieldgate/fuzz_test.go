@@ -4,7 +4,6 @@
 package fieldgate
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -18,7 +17,6 @@ import (
 	apiextensionsinternal "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
@@ -27,7 +25,7 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// fuzzSchemaYAML has every kind of place that a path can lead to or through.
+// fuzzSchemaYAML has fields of every kind that a path can lead to or through.
 const fuzzSchemaYAML = `
 type: object
 properties:
@@ -120,32 +118,31 @@ var fuzzPaths = []string{
 	".spec.atomic", ".spec.tags", ".spec.whole", ".spec.whole.x", ".spec.whole.foo.x", ".status.ready", ".status.conditions", ".status.conditions[*].size", ".status.conditions[*].image",
 }
 
-// fuzzListKeys are the list maps of fuzzSchemaYAML, told once more for the reference.
+// fuzzListKeys has the keys of the list maps of fuzzSchemaYAML. The reference uses it instead of the schema.
 var fuzzListKeys = map[string][]string{
 	".spec.items": {"name"}, ".spec.items[*].ports": {"port", "protocol"}, ".spec.freeItems": {"name"}, ".status.conditions": {"type"},
 }
 
-// fuzzKeyDefaults are the defaults of their keys.
+// fuzzKeyDefaults has the defaults of these keys.
 var fuzzKeyDefaults = map[string]any{"protocol": "TCP"}
 
-// fuzzNames are what objects are made of beside the names that the schema has; some are the schema's elsewhere.
+// fuzzNames are names of fields that the schema does not have at the position. Some exist at other positions.
 var fuzzNames = []string{"x", "name", "port", "protocol", "type", "size", "image", "foo", "bar", "items", "", "unknown"}
 
-// TestFuzzedPathsAreValid keeps the properties meaningful: they are claimed for gates that validation accepts.
+// TestFuzzedPathsAreValid checks that validation accepts fuzzPaths. The reference is only right for such gates.
 func TestFuzzedPathsAreValid(t *testing.T) {
-	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: fuzzPaths}
 	spec := &apiextensionsinternal.CustomResourceDefinitionSpec{
 		Versions:           []apiextensionsinternal.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}},
 		Validation:         &apiextensionsinternal.CustomResourceValidation{OpenAPIV3Schema: testyaml.Schema(t, fuzzSchemaYAML)},
-		CustomFeatureGates: &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}},
+		CustomFeatureGates: alphaGate(fuzzPaths...),
 	}
 	if errs := validation.ValidateCustomFeatureGates(spec, field.NewPath("spec")); len(errs) > 0 {
 		t.Error(errs.ToAggregate())
 	}
 }
 
-// FuzzEvaluate compares the evaluator with a slow reference on gates and objects that are made from bytes. The seeds of
-// both fuzz tests are in testdata/fuzz.
+// FuzzEvaluate compares Plan.Evaluate with the reference, on gates and objects that are generated from bytes. The seeds
+// of both fuzz tests are in testdata/fuzz.
 func FuzzEvaluate(f *testing.F) {
 	schema := testyaml.Structural(f, fuzzSchemaYAML)
 	f.Fuzz(func(t *testing.T, gateBytes, objectBytes, oldBytes []byte) {
@@ -155,7 +152,7 @@ func FuzzEvaluate(f *testing.F) {
 	})
 }
 
-// FuzzEvaluateJSON does the same with objects as clients write them, so that a failure can be read.
+// FuzzEvaluateJSON does the same with objects in JSON, so that the input of a failure is readable.
 func FuzzEvaluateJSON(f *testing.F) {
 	schema := testyaml.Structural(f, fuzzSchemaYAML)
 	f.Fuzz(func(t *testing.T, gateBytes []byte, objText, oldText, appliedText string) {
@@ -170,7 +167,7 @@ func FuzzEvaluateJSON(f *testing.F) {
 	})
 }
 
-// fuzzJSON decodes an object the way the server does; no text is no object.
+// fuzzJSON decodes an object as the server does. It returns nil for an empty text.
 func fuzzJSON(text string) (map[string]any, bool) {
 	if text == "" {
 		return nil, true
@@ -179,7 +176,7 @@ func fuzzJSON(text string) (map[string]any, bool) {
 	return obj, ok
 }
 
-// TestEvaluateIsTheReference proves the properties on as many random objects as a normal test run can bear.
+// TestEvaluateIsTheReference compares Plan.Evaluate with the reference on random gates and objects.
 func TestEvaluateIsTheReference(t *testing.T) {
 	schema := testyaml.Structural(t, fuzzSchemaYAML)
 	kepts, drops, removals, deprecations := 0, 0, 0, 0
@@ -221,16 +218,13 @@ func randomBytes(n int) [][]byte {
 	return out
 }
 
-// evaluate is the one place that knows the signature of Plan.Evaluate.
-func evaluate(p *Plan, w Write) *Result { return p.Evaluate(w) }
-
 func copyWrite(w Write) Write {
 	w.Object, w.Old, w.Applied = runtime.DeepCopyJSON(w.Object), runtime.DeepCopyJSON(w.Old), runtime.DeepCopyJSON(w.Applied)
 	return w
 }
 
-// checkEvaluation evaluates a write and proves every property; it returns the warnings, and leaves the object defaced.
-// Wild gates are some that validation rejects: for them it is only claimed that nothing breaks.
+// checkEvaluation evaluates a write and returns the warnings. It checks all properties of an evaluation, and overwrites
+// the object. wild is whether validation rejects some of the gates: then the result need not be that of the reference.
 func checkEvaluation(t *testing.T, gates *apiextensions.CustomResourceDefinitionFeatureGates, wild bool, w Write) []string {
 	t.Helper()
 	request := copyWrite(w)
@@ -240,7 +234,7 @@ func checkEvaluation(t *testing.T, gates *apiextensions.CustomResourceDefinition
 			encodeJSON(gates), encodeJSON(request.Object), encodeJSON(request.Old), encodeJSON(request.Applied), request.Scope)
 	}
 	plan := Compile(gates, w.Schema, Options{})
-	result := evaluate(plan, w)
+	result := plan.Evaluate(w)
 	warnings := Warnings(result.Outcomes())
 	changed := !cmp.Equal(request.Object, w.Object)
 	if requested := result.Requested(); changed != (requested != nil) || (changed && !cmp.Equal(request.Object, requested)) {
@@ -248,35 +242,41 @@ func checkEvaluation(t *testing.T, gates *apiextensions.CustomResourceDefinition
 	}
 
 	if !wild {
-		want, wantWarnings := reference(gates, request)
-		if diff := diffObjects(want, w.Object); diff != "" {
-			fail("G2-G5: not the object of the reference (-want +got)", diff)
-		}
-		if !cmp.Equal(wantWarnings, warnings) {
-			fail("G10: not the warnings of the reference (-want +got)", cmp.Diff(wantWarnings, warnings))
-		}
-		if diff := diffSecond(plan, w); diff != "" {
-			fail("R4: the second evaluation has an effect", diff)
-		}
+		checkAgainstReference(fail, plan, gates, request, w, warnings)
 	}
-	if again := copyWrite(w); evaluate(nil, again) != nil || !cmp.Equal(w, again) {
+	if again := copyWrite(w); (*Plan)(nil).Evaluate(again) != nil || !cmp.Equal(w, again) {
 		fail("R2: the nil plan has an effect", cmp.Diff(w, again))
 	}
 	if !cmp.Equal(request.Old, w.Old) || !cmp.Equal(request.Applied, w.Applied) {
-		fail("R4: the old object or the applied configuration was modified", cmp.Diff(request, w))
+		fail("R4: the persisted object or the applied configuration was modified", cmp.Diff(request, w))
 	}
-	defaceAll(w.Object)
+	overwriteAll(w.Object)
 	if !cmp.Equal(request.Old, w.Old) || !cmp.Equal(request.Applied, w.Applied) {
-		fail("R4: the object shares with the old one or the applied configuration", cmp.Diff(request, w))
+		fail("R4: the object shares values with the persisted object or the applied configuration", cmp.Diff(request, w))
 	}
 	return warnings
 }
 
-// diffSecond evaluates a write that was evaluated before. What the request removed, and what its manager named, is told
-// again.
+// checkAgainstReference compares the evaluated write w and the warnings with those of the reference for the request, and
+// evaluates w a second time.
+func checkAgainstReference(fail func(claim, diff string), plan *Plan, gates *apiextensions.CustomResourceDefinitionFeatureGates, request, w Write, warnings []string) {
+	want, wantWarnings := reference(gates, request)
+	if diff := diffObjects(want, w.Object); diff != "" {
+		fail("G2-G5: not the object of the reference (-want +got)", diff)
+	}
+	if !cmp.Equal(wantWarnings, warnings) {
+		fail("G10: not the warnings of the reference (-want +got)", cmp.Diff(wantWarnings, warnings))
+	}
+	if diff := diffSecond(plan, w); diff != "" {
+		fail("R4: the second evaluation has an effect", diff)
+	}
+}
+
+// diffSecond evaluates a write that was evaluated before, and describes the effects, or returns "" if there are none.
+// The request is the same, so warnings about removed fields and about the applied configuration are repeated.
 func diffSecond(plan *Plan, w Write) string {
 	again := copyWrite(w)
-	result := evaluate(plan, again)
+	result := plan.Evaluate(again)
 	for _, warning := range Warnings(result.Outcomes()) {
 		if w.Applied == nil && (strings.Contains(warning, ": dropped: ") || strings.Contains(warning, ": not updated: ")) {
 			return warning
@@ -288,36 +288,28 @@ func diffSecond(plan *Plan, w Write) string {
 	return cmp.Diff(w.Object, again.Object)
 }
 
-// diffObjects tells 1 from 1.0: what is kept must be the persisted value to the byte, or generation would change (G6).
+// diffObjects distinguishes 1 from 1.0: a kept value is exactly the persisted one, or the generation would change (G6).
 func diffObjects(want, got map[string]any) string {
 	return cmp.Diff(want, got)
 }
 
-// defaceAll writes into every object and list.
-func defaceAll(value any) {
+// overwriteAll changes every object and list in a value.
+func overwriteAll(value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, v := range value {
-			defaceAll(v)
+			overwriteAll(v)
 		}
-		value["defaced"] = true
+		value["overwritten"] = true
 	case []any:
 		for i, v := range value {
-			defaceAll(v)
-			value[i] = "defaced"
+			overwriteAll(v)
+			value[i] = "overwritten"
 		}
 	}
 }
 
-func encodeJSON(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
-}
-
-// source hands out the bytes of the fuzzer, then zeros.
+// source returns the bytes of the fuzzer, and zeros after them.
 type source struct{ data []byte }
 
 func (s *source) next(n int) int {
@@ -331,23 +323,23 @@ func (s *source) next(n int) int {
 
 func pick[T any](s *source, from []T) T { return from[s.next(len(from))] }
 
-// fuzzGates makes up to 12 gates; wild tells that validation would reject some of them.
+// fuzzGates generates up to 12 gates, and reports whether validation rejects some of them.
 func fuzzGates(s *source) (gates *apiextensions.CustomResourceDefinitionFeatureGates, wild bool) {
 	gates = &apiextensions.CustomResourceDefinitionFeatureGates{}
 	if s.next(2) == 1 {
 		component := pick(s, []string{"istio", ""})
 		gates.Component = &component
 	}
-	untaken := append([]string(nil), fuzzPaths...)
+	unused := slices.Clone(fuzzPaths)
 	makeWild := s.next(8) == 1
 	for i := range 1 + s.next(12) {
 		gate := fuzzGate(s)
 		gate.Name = fmt.Sprintf("G%d", i)
 		for range 1 + s.next(3) {
-			at := s.next(len(untaken))
-			gate.FieldPaths = append(gate.FieldPaths, writePath(s, untaken[at]))
-			untaken = append(untaken[:at], untaken[at+1:]...)
-			if len(untaken) == 0 {
+			at := s.next(len(unused))
+			gate.FieldPaths = append(gate.FieldPaths, writePath(s, unused[at]))
+			unused = append(unused[:at], unused[at+1:]...)
+			if len(unused) == 0 {
 				return gates, makeWild
 			}
 		}
@@ -377,7 +369,7 @@ func fuzzGate(s *source) apiextensions.CustomResourceDefinitionFeatureGate {
 	}
 }
 
-// writePath writes a path in one of the two ways of rule C5.
+// writePath writes a path in one of the two notations of rule C5.
 func writePath(s *source, path string) string {
 	if s.next(4) != 1 {
 		return path
@@ -391,7 +383,8 @@ func writePath(s *source, path string) string {
 	return strings.Join(steps, "")
 }
 
-// wildPath makes a path that may not parse, not resolve, guard a list map's key or end in [*].
+// wildPath generates a path that validation may reject: it may not parse, not resolve, guard a key of a list map or end
+// in [*].
 func wildPath(s *source) string {
 	var b strings.Builder
 	for range 1 + s.next(6) {
@@ -402,8 +395,8 @@ func wildPath(s *source) string {
 	return b.String()
 }
 
-// fuzzWrite makes a write, two in five of them a server-side apply. Of these one half has an object that field management
-// would make without pruning, the other half any object.
+// fuzzWrite generates a write. Two in five are server-side apply requests. Of these, half have the object that field
+// management returns if it removes nothing, and half have any object.
 func fuzzWrite(objectBytes, oldBytes *source, plan *Plan, schema *structuralschema.Structural) Write {
 	w := Write{
 		Schema: schema,
@@ -425,7 +418,7 @@ func fuzzWrite(objectBytes, oldBytes *source, plan *Plan, schema *structuralsche
 	return w
 }
 
-// fuzzMerge returns what field management makes of the adjusted configuration where it prunes nothing.
+// fuzzMerge returns the object that field management returns for the adjusted configuration, if it removes nothing.
 func fuzzMerge(w Write, plan *Plan) map[string]any {
 	old := w.Old
 	if old == nil {
@@ -436,7 +429,8 @@ func fuzzMerge(w Write, plan *Plan) map[string]any {
 	return merged
 }
 
-// fuzzObjects makes an object and the persisted one: none, another, or that from which the object was edited.
+// fuzzObjects generates an object and a persisted object. The latter is nil, independent, or the former before some
+// edits.
 func fuzzObjects(objectBytes, oldBytes *source, schema *structuralschema.Structural) (obj, old map[string]any) {
 	switch oldBytes.next(4) {
 	case 0:
@@ -463,20 +457,14 @@ func fuzzObject(s *source, schema *structuralschema.Structural) map[string]any {
 	return out
 }
 
-// fuzzValue makes a value of the type of the schema, or now and then of another.
+// fuzzValue generates a value of the type of the schema, or sometimes of any type.
 func fuzzValue(s *source, schema *structuralschema.Structural, depth int) any {
 	if s.next(16) == 1 || schema == nil {
 		return anyValue(s, depth)
 	}
 	switch {
 	case len(schema.Properties) > 0:
-		out := map[string]any{}
-		for name, property := range sorted(schema.Properties) {
-			if s.next(4) != 0 {
-				out[name] = fuzzValue(s, property, depth+1)
-			}
-		}
-		return out
+		return fuzzFields(s, schema, depth)
 	case schema.Items != nil:
 		out := []any{}
 		for range s.next(5) {
@@ -500,7 +488,18 @@ func fuzzValue(s *source, schema *structuralschema.Structural, depth int) any {
 	}
 }
 
-// anyValue makes any value of JSON.
+// fuzzFields generates an object with some of the fields of the schema.
+func fuzzFields(s *source, schema *structuralschema.Structural, depth int) map[string]any {
+	out := map[string]any{}
+	for name, property := range sorted(schema.Properties) {
+		if s.next(4) != 0 {
+			out[name] = fuzzValue(s, property, depth+1)
+		}
+	}
+	return out
+}
+
+// anyValue generates a JSON value of any type.
 func anyValue(s *source, depth int) any {
 	kinds := 12
 	if depth > 12 {
@@ -524,7 +523,7 @@ func anyValue(s *source, depth int) any {
 	}
 }
 
-// edit changes a value in place here and there, as a client would, and returns it.
+// edit changes some parts of a value in place, as a client would, and returns it.
 func edit(s *source, value any) any {
 	switch s.next(24) {
 	case 1:
@@ -547,7 +546,7 @@ func edit(s *source, value any) any {
 	return value
 }
 
-// asOtherNumber writes the same number another way, as in 1.0 for 1.
+// asOtherNumber returns the same number in its other type, such as 1.0 for 1.
 func asOtherNumber(value any) any {
 	switch value := value.(type) {
 	case int64:
@@ -595,7 +594,7 @@ func editList(s *source, list []any) []any {
 	return out
 }
 
-// sorted ranges over a map in the order of its keys, so that the same bytes always make the same objects.
+// sorted ranges over a map in the order of its keys, so that the same bytes always generate the same objects.
 func sorted[V any](m map[string]V) iter.Seq2[string, *V] {
 	return func(yield func(string, *V) bool) {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -604,12 +603,4 @@ func sorted[V any](m map[string]V) iter.Seq2[string, *V] {
 			}
 		}
 	}
-}
-
-func decodeJSON(text string) any {
-	var out any
-	if err := utiljson.Unmarshal([]byte(text), &out); err != nil {
-		return nil
-	}
-	return out
 }

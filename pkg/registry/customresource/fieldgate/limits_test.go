@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
 
-// These tests bound the work by what is allocated, which is the same on every machine; no time is measured. What
-// takes far more than linear time would run into the timeout of go test.
+// These tests bound the work by the allocations, which are the same on every machine. They do not measure time. Work
+// that grows much faster than linearly runs into the timeout of go test.
 
 const limitsSchemaYAML = `
 type: object
@@ -37,22 +37,20 @@ properties:
       byKey: {type: object, additionalProperties: {type: object, properties: {size: {type: integer}}}}
 `
 
-// limitsPlan returns the plan of one alpha gate at the paths.
+// limitsPlan returns the plan of one disabled gate at the paths.
 func limitsPlan(t testing.TB, paths ...string) *Plan {
 	t.Helper()
-	gate := apiextensions.CustomResourceDefinitionFeatureGate{Name: "A", PreRelease: apiextensions.PreReleaseAlpha, FieldPaths: paths}
-	gates := &apiextensions.CustomResourceDefinitionFeatureGates{FeatureGates: []apiextensions.CustomResourceDefinitionFeatureGate{gate}}
-	plan := Compile(gates, testyaml.Structural(t, limitsSchemaYAML), Options{})
+	plan := Compile(alphaGate(paths...), testyaml.Structural(t, limitsSchemaYAML), Options{})
 	if plan == nil {
 		t.Fatal("no plan")
 	}
 	return plan
 }
 
-// run evaluates a write; it is the one place here that knows the signature of Plan.Evaluate.
+// run evaluates an update, or a create if old is nil.
 func run(p *Plan, obj, old map[string]any) *Result { return p.Evaluate(Write{Object: obj, Old: old}) }
 
-// cost is what a function allocates.
+// cost is the number and the size of the allocations of a function.
 type cost struct{ mallocs, bytes uint64 }
 
 func costOf(do func()) cost {
@@ -63,8 +61,8 @@ func costOf(do func()) cost {
 	return cost{after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}
 }
 
-// assertLinear claims that ten times the input costs at most ten times as much, with room for the steps in which
-// maps grow, and for what does not depend on the input.
+// assertLinear checks that ten times the input costs about ten times as much. The factor leaves room for maps, which
+// grow in steps, and the constants for costs that do not depend on the input.
 func assertLinear(t *testing.T, small, large cost) {
 	t.Helper()
 	t.Logf("n: %+v, 10n: %+v", small, large)
@@ -77,7 +75,7 @@ func assertLinear(t *testing.T, small, large cost) {
 	}
 }
 
-// nest returns a value that many levels deep, of objects with a field a, or of lists.
+// nest returns innermost inside depth objects with a field a, or inside depth lists.
 func nest(depth int, innermost any, asLists bool) any {
 	value := innermost
 	for range depth {
@@ -99,11 +97,11 @@ func TestDeepObjects(t *testing.T) {
 	for _, depth := range []int{500, 10_000} {
 		for _, asLists := range []bool{false, true} {
 			for name, paths := range map[string][]string{
-				"the field that holds it is guarded": {".spec.tree"},
-				"a field inside is guarded":          {".spec.tree" + strings.Repeat(".a", 250)},
-				"a field inside is absent":           {".spec.tree" + strings.Repeat(".a", 250) + ".b"},
+				"the field around it is guarded": {".spec.tree"},
+				"a field inside is guarded":      {".spec.tree" + strings.Repeat(".a", 250)},
+				"a field inside is absent":       {".spec.tree" + strings.Repeat(".a", 250) + ".b"},
 			} {
-				t.Run(fmt.Sprintf("R1: a megabyte nested %d deep, lists %v: %s", depth, asLists, name), func(t *testing.T) {
+				t.Run(fmt.Sprintf("R1: a megabyte inside %d levels, of lists %v: %s", depth, asLists, name), func(t *testing.T) {
 					checkDeepObject(t, limitsPlan(t, paths...), func(leaf any) map[string]any { return treeOf(nest(depth, leaf, asLists)) }, megabyte)
 				})
 			}
@@ -111,7 +109,7 @@ func TestDeepObjects(t *testing.T) {
 	}
 }
 
-// checkDeepObject creates and updates an object that differs from the persisted one at the innermost place.
+// checkDeepObject creates an object, updates it without a change, and updates it with another innermost value.
 func checkDeepObject(t *testing.T, plan *Plan, object func(leaf any) map[string]any, leaf any) {
 	t.Helper()
 	run(plan, object(leaf), nil)
@@ -123,21 +121,22 @@ func checkDeepObject(t *testing.T, plan *Plan, object func(leaf any) map[string]
 	changed := object("changed")
 	warnings := Warnings(run(plan, changed, old).Outcomes())
 	if len(warnings) > 1 {
-		t.Errorf("G10: more than a warning per path: %q", warnings)
+		t.Errorf("G10: more than one warning for a path: %q", warnings)
 	}
 	if again := run(plan, changed, old); again != nil {
-		t.Errorf("R4: the second evaluation says %q", Warnings(again.Outcomes()))
+		t.Errorf("R4: the second evaluation has warnings %q", Warnings(again.Outcomes()))
 	}
 }
 
-// listCase makes the items of a request and of the persisted object.
+// listCase generates the items of the requested and of the persisted object.
 type listCase struct {
 	name     string
 	obj, old func(n int) []any
-	// free tells that evaluation allocates nothing to speak of.
-	free bool
+	// isFree is whether the allocations of an evaluation do not grow with the items.
+	isFree bool
 }
 
+// named returns a function that generates n items with different keys.
 func named(prefix string, size any) func(n int) []any {
 	return func(n int) []any {
 		items := make([]any, n)
@@ -160,7 +159,7 @@ func reversed(list func(n int) []any) func(n int) []any {
 	}
 }
 
-// repeated has a tenth of the names, ten times each.
+// repeated returns a function that generates n items, of which ten each have the same key.
 func repeated(size any) func(n int) []any {
 	return func(n int) []any {
 		var items []any
@@ -178,22 +177,22 @@ func listsOfEveryKind() []listCase {
 	notObjects := func(n int) []any { return slices.Repeat([]any{"not an object"}, n) }
 	noKeys := func(n int) []any { return copies(map[string]any{"size": one}, n) }
 	return []listCase{
-		{name: "in the same order and unchanged", obj: named("a", one), old: named("a", one), free: true},
-		{name: "in the same order without the guarded field", obj: named("a", nil), old: named("a", nil), free: true},
+		{name: "in the same order and unchanged", obj: named("a", one), old: named("a", one), isFree: true},
+		{name: "in the same order without the guarded field", obj: named("a", nil), old: named("a", nil), isFree: true},
 		{name: "in the same order with the guarded field changed", obj: named("a", two), old: named("a", one)},
 		{name: "in the same order with the guarded field left out", obj: named("a", nil), old: named("a", one)},
 		{name: "reversed", obj: reversed(named("a", one)), old: named("a", one)},
 		{name: "all new", obj: named("b", one), old: named("a", one)},
-		{name: "all new on create", obj: named("a", one), old: none, free: true},
+		{name: "all new on create", obj: named("a", one), old: none, isFree: true},
 		{name: "one inserted at the front", obj: func(n int) []any { return append(named("b", one)(1), named("a", two)(n)...) }, old: named("a", one)},
 		{name: "every key ten times in the request", obj: repeated(one), old: named("a", two)},
 		{name: "every key ten times in both", obj: reversed(repeated(two)), old: repeated(one)},
-		{name: "one key for all in the request", obj: func(n int) []any { return copies(map[string]any{"name": "a000000"}, n) }, old: named("a", one)},
-		{name: "one key for all in both", obj: func(n int) []any { return copies(map[string]any{"name": "a"}, n) }, old: func(n int) []any { return copies(map[string]any{"name": "a", "size": one}, n) }},
-		{name: "no keys", obj: noKeys, old: noKeys, free: true},
-		{name: "keys that are objects", obj: func(n int) []any { return copies(map[string]any{"name": map[string]any{}, "size": two}, n) }, old: named("a", one)},
-		{name: "items that are no objects", obj: notObjects, old: notObjects, free: true},
-		{name: "all removed", obj: none, old: named("a", one), free: true},
+		{name: "all with the same key in the request", obj: func(n int) []any { return copies(map[string]any{"name": "a000000"}, n) }, old: named("a", one)},
+		{name: "all with the same key in both", obj: func(n int) []any { return copies(map[string]any{"name": "a"}, n) }, old: func(n int) []any { return copies(map[string]any{"name": "a", "size": one}, n) }},
+		{name: "without keys", obj: noKeys, old: noKeys, isFree: true},
+		{name: "with objects as keys", obj: func(n int) []any { return copies(map[string]any{"name": map[string]any{}, "size": two}, n) }, old: named("a", one)},
+		{name: "that are not objects", obj: notObjects, old: notObjects, isFree: true},
+		{name: "all removed", obj: none, old: named("a", one), isFree: true},
 	}
 }
 
@@ -218,25 +217,25 @@ func TestLongListMaps(t *testing.T) {
 				obj, old := itemsOf(tc.obj(n)), itemsOf(tc.old(n))
 				costs[n] = costOf(func() { run(plan, obj, old) })
 				if again := run(plan, obj, old); again.ChangedObject() {
-					t.Errorf("R4: the second evaluation changes the object and says %q", Warnings(again.Outcomes()))
+					t.Errorf("R4: the second evaluation changes the object, with warnings %q", Warnings(again.Outcomes()))
 				}
 			}
 			assertLinear(t, costs[5_000], costs[50_000])
-			if tc.free && costs[50_000].mallocs > 50 {
+			if tc.isFree && costs[50_000].mallocs > 50 {
 				t.Errorf("R3: %+v", costs[50_000])
 			}
 		})
 	}
 }
 
-// TestLongConfigurations adjusts configurations with lists of every kind, where a field of the items is disabled and where
-// the list itself is (rules G4, R3).
+// TestLongConfigurations adjusts configurations with all kinds of lists. Either a field of the items is disabled, or
+// the list (rules G4, R3).
 func TestLongConfigurations(t *testing.T) {
 	schema := testyaml.Structural(t, limitsSchemaYAML)
 	for _, path := range []string{".spec.items[*].size", ".spec.items", ".spec.tags"} {
 		plan := limitsPlan(t, path)
 		for _, tc := range listsOfEveryKind() {
-			t.Run("R3: 50,000 items "+tc.name+", disabled is "+path, func(t *testing.T) {
+			t.Run("R3: 50,000 items "+tc.name+", "+path+" is disabled", func(t *testing.T) {
 				costs := map[int]cost{}
 				for _, n := range []int{5_000, 50_000} {
 					configuration, live := itemsOf(tc.obj(n)), itemsOf(tc.old(n))
@@ -251,14 +250,15 @@ func TestLongConfigurations(t *testing.T) {
 	}
 }
 
-// tagsOf has the items of a list in a set. That some are no strings does not matter here.
+// tagsOf returns an object with the items of .spec.items in the set .spec.tags. They need not be strings, since nothing
+// validates the object.
 func tagsOf(object map[string]any) map[string]any {
 	return map[string]any{"spec": map[string]any{"tags": object["spec"].(map[string]any)["items"]}}
 }
 
-// TestManyGatesOverManyNamedValues has a configuration that names the values of a map which field management left null:
-// what they hold must not cost the plan once more for each of them (rules G4, R3).
-func TestManyGatesOverManyNamedValues(t *testing.T) {
+// TestManyGatesOverManyAppliedValues applies a configuration that sets values of a map which are null in the requested
+// object. Each of them costs what it contains, and not a walk over the whole plan (rules G4, R3).
+func TestManyGatesOverManyAppliedValues(t *testing.T) {
 	paths := []string{".spec.byKey[*].size"}
 	for i := range 16_384 {
 		paths = append(paths, fmt.Sprintf(".spec.tree.f%06d", i))
@@ -276,7 +276,7 @@ func TestManyGatesOverManyNamedValues(t *testing.T) {
 		}
 		costs[n] = costOf(func() { plan.Evaluate(Write{Object: byKey(obj), Old: byKey(old), Applied: byKey(applied)}) })
 		if got := len(obj[fmt.Sprintf("k%06d", n-1)].(map[string]any)); got != 1 {
-			t.Errorf("G4: a named value has %d fields, want the disabled one", got)
+			t.Errorf("G4: an applied value has %d fields, want only the disabled field", got)
 		}
 	}
 	assertLinear(t, costs[1_000], costs[10_000])
@@ -285,28 +285,29 @@ func TestManyGatesOverManyNamedValues(t *testing.T) {
 	}
 }
 
-// TestDuplicateKeysDoNotMultiplyOld is about memory: a request of a megabyte must not become one of gigabytes.
+// TestDuplicateKeysDoNotMultiplyOld bounds the memory of a request whose items all match one large persisted item. The
+// persisted field is copied into one of them only.
 func TestDuplicateKeysDoNotMultiplyOld(t *testing.T) {
 	plan := limitsPlan(t, ".spec.items[*].blob", ".spec.items[*].size")
 	const n, size = 1000, 1000
 	blob := slices.Repeat([]any{map[string]any{}}, size)
 	old := itemsOf([]any{map[string]any{"name": "first"}, map[string]any{"name": "a", "blob": blob}})
 	for name, obj := range map[string]map[string]any{
-		"R1: one key for all":              itemsOf(copies(map[string]any{"name": "a"}, n)),
-		"R1: one key for all but another":  itemsOf(append([]any{map[string]any{"name": "b"}}, copies(map[string]any{"name": "a"}, n)...)),
-		"R1: one key for all, first found": itemsOf(append([]any{map[string]any{"name": "first"}}, copies(map[string]any{"name": "a"}, n)...)),
+		"R1: the same key everywhere":                                           itemsOf(copies(map[string]any{"name": "a"}, n)),
+		"R1: the same key everywhere but in the first item, which is new":       itemsOf(append([]any{map[string]any{"name": "b"}}, copies(map[string]any{"name": "a"}, n)...)),
+		"R1: the same key everywhere but in the first item, which is persisted": itemsOf(append([]any{map[string]any{"name": "first"}}, copies(map[string]any{"name": "a"}, n)...)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := costOf(func() { run(plan, obj, old) })
 			t.Logf("%+v", c)
 			if c.mallocs > 10*(n+size) {
-				t.Errorf("%d items that persist one of %d objects allocate %d times", n, size, c.mallocs)
+				t.Errorf("R1: %d items, with %d objects in the persisted one, allocate %d times", n, size, c.mallocs)
 			}
 		})
 	}
 }
 
-// manyGates returns that many gates of 128 paths each, all of fields of .spec.
+// manyGates returns n gates of 128 paths each, to fields of .spec.tree.
 func manyGates(n int) *apiextensions.CustomResourceDefinitionFeatureGates {
 	gates := &apiextensions.CustomResourceDefinitionFeatureGates{}
 	for i := range n {
@@ -319,6 +320,7 @@ func manyGates(n int) *apiextensions.CustomResourceDefinitionFeatureGates {
 	return gates
 }
 
+// manyFields returns an object with all fields of the gates of manyGates.
 func manyFields(gates int) map[string]any {
 	tree := map[string]any{}
 	for i := range gates * 128 {
@@ -361,14 +363,14 @@ func TestLargestLegalGates(t *testing.T) {
 	}
 }
 
-// TestDeepestLegalGates has every prefix of the longest path guarded: 250 gates would be more than a CRD may have, so
-// one gate has 128 of them and its neighbor the rest.
+// TestDeepestLegalGates guards every prefix of a very long path. A CRD may not have 251 gates, so each gate has up to
+// 128 of the paths.
 func TestDeepestLegalGates(t *testing.T) {
 	for name, enabled := range map[string]bool{"R1: nested guards, all disabled": false, "R1: nested guards, all enabled and deprecated": true} {
 		t.Run(name, func(t *testing.T) {
 			plan := Compile(nestedGates(enabled), testyaml.Structural(t, limitsSchemaYAML), Options{})
-			leafOnly := func(leaf any) map[string]any { return treeOf(nest(10_000, leaf, false)) }
-			obj, old := leafOnly("changed"), leafOnly("persisted")
+			treeWith := func(leaf any) map[string]any { return treeOf(nest(10_000, leaf, false)) }
+			obj, old := treeWith("changed"), treeWith("persisted")
 			warnings := Warnings(run(plan, obj, old).Outcomes())
 			if want := map[bool]int{false: 1, true: 251}[enabled]; len(warnings) != want {
 				t.Errorf("C8: %d warnings, want %d", len(warnings), want)
@@ -391,8 +393,8 @@ func nestedGates(enabled bool) *apiextensions.CustomResourceDefinitionFeatureGat
 	return gates
 }
 
-// TestManyGatesOverManyItems is the product of the largest plan and a long list. The items are all but empty: a
-// request may only cost what it holds, not the plan once more for every item.
+// TestManyGatesOverManyItems evaluates a long list of almost empty items with the largest plan. Each item costs what it
+// contains, and not a walk over the whole plan.
 func TestManyGatesOverManyItems(t *testing.T) {
 	const fields = 16_384
 	var paths []string

@@ -68,12 +68,11 @@ type Options struct {
 	Unions bool
 }
 
-// Compile returns the Plan for the feature gates of a CRD. schema is the structural schema of the storage
-// version. The Plan refers to gates, which must not be modified afterwards.
+// Compile returns the Plan for the feature gates of a CRD. schema is the structural schema of the storage version. The
+// Plan refers to gates, which must not be modified afterwards.
 //
-// Compile returns nil if no gate can have an effect, because none of those with paths is disabled or
-// deprecated. Paths that do not parse are ignored: validation rejects them (rule C5), and serving must not fail (rule
-// F5).
+// Compile returns nil if no gate can have an effect, because none of those with paths is disabled or deprecated. Paths
+// that do not parse are ignored: validation rejects them (rule C5), and serving must not fail (rule F5).
 func Compile(gates *apiextensions.CustomResourceDefinitionFeatureGates, schema *structuralschema.Structural, opts Options) *Plan {
 	if gates == nil {
 		return nil
