@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
-// mutatingPolicy sets fields of the custom resources of GROUP, by JSON patch operations in CEL.
+// mutatingPolicy changes the custom resources of GROUP with JSON patch operations in CEL.
 const mutatingPolicy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
@@ -35,8 +35,8 @@ metadata: {name: GROUP}
 spec: {policyName: GROUP}
 `
 
-// mutate lets mutating admission patch the custom resources of the subject in these operations, until the test ends.
-// The policy fails requests until it knows the kind, and takes effect at some time after mutate returns.
+// mutate makes mutating admission patch the custom resources of the subject in the given operations, until the test ends.
+// The policy takes effect some time after mutate returns, and until then may make requests fail.
 func (s subject) mutate(operations, patch string) {
 	s.Helper()
 	values := strings.NewReplacer("GROUP", s.crd.Spec.Group, "OPERATIONS", operations, "PATCH", patch)
@@ -45,14 +45,24 @@ func (s subject) mutate(operations, patch string) {
 	s.Cleanup(func() { s.client.server.kubectl(s.T, manifest, "delete", "-f", "-") })
 }
 
-// TestG1AfterMutatingAdmission (rules G1, G2, G7.1, G10): what admission sets in a guarded field is treated like what
-// the client sets, and the client does not own it.
+// awaitPolicy waits until a dry run of a merge patch is answered with a spec that contains the text.
+func (o object) awaitPolicy(patch, text string) {
+	o.Helper()
+	eventually(o.T, "the policy takes effect", func(ctx context.Context) (bool, error) {
+		u, err := o.client.Patch(ctx, o.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: dryRun})
+		return err == nil && strings.Contains(specOf(o.T, u), text), nil
+	})
+	o.takeWarnings()
+}
+
+// TestG1AfterMutatingAdmission (rules G1, G2, G7.1, G10): a guarded field that admission sets is treated as if the client
+// had set it, and the client does not own it.
 func TestG1AfterMutatingAdmission(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
 	var names []string
 	for range writers {
-		names = append(names, s.persisted(`{image: a, replicas: 3}`))
+		names = append(names, s.persist(`{image: a, replicas: 3}`))
 	}
 	s.flipReplicas(false)
 	s.mutate("CREATE, UPDATE", `JSONPatch{op: "add", path: "/spec/image", value: "admitted"}, `+
@@ -64,25 +74,19 @@ func TestG1AfterMutatingAdmission(t *testing.T) {
 
 	u := cronTab(t, s.crd, "created", `{}`)
 	created, warnings := create(t, s.client, u, metav1.CreateOptions{FieldManager: "creator"})
-	if diff := cmp.Diff([]string{droppedReplicas}, warnings); diff != "" {
-		t.Errorf("create: G10: warnings (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff("image: admitted", specOf(t, created)); diff != "" {
-		t.Errorf("create: G2: spec (-want +got):\n%s", diff)
-	}
-	s.in(t).wantOwners(created)
+	wantWarnings(t, "G10: create", []string{droppedReplicas}, warnings)
+	wantSpec(t, "the created object (G2)", created, "image: admitted")
+	s.wantOwners(created)
 	for i, w := range writers {
 		t.Run(w.name, func(t *testing.T) {
-			s := s.in(t)
+			s := s.forSubtest(t)
 			s.write(w, names[i], `{image: b}`)
 			s.wantWarnings(keptReplicas)
 			got := s.get(names[i])
-			if diff := cmp.Diff("image: admitted\nreplicas: 3", specOf(t, got)); diff != "" {
-				t.Errorf("G2: spec (-want +got):\n%s", diff)
-			}
+			s.wantSpecOf("the updated object (G2)", got, "image: admitted\nreplicas: 3")
 			s.wantOwners(got, "creator")
 			if owners := owners(t, got, "f:spec", "f:image"); slices.Contains(owners, "creator") {
-				t.Errorf("the image that admission changed is still owned by: %q", owners)
+				t.Errorf("the creator still owns the image, which admission changed: %q", owners)
 			}
 		})
 	}

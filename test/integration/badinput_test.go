@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
+	"github.com/fairlead-dev/fairlead/internal/testcrd"
 )
 
-// gatesInUnions guards parts of sourceSchema, some of them inside of members.
+// gatesInUnions guards parts of sourceSchema, some of them inside union members.
 const gatesInUnions = `
 featureGates:
 - name: Hidden
@@ -29,7 +29,7 @@ featureGates:
   fieldPaths: ['.spec.listMap[*].git.url', .spec.source.socks]
 `
 
-// badSpecs puts VALUE wherever a union, a guarded field or something around them is expected.
+// badSpecs have VALUE in place of a union, a guarded field, or one of their ancestors.
 var badSpecs = []string{
 	`VALUE`, `{"image": VALUE}`, `{"source": VALUE}`,
 	`{"source": {"type": VALUE}}`,
@@ -43,9 +43,7 @@ var badSpecs = []string{
 
 var badValues = []string{`null`, `7`, `"x"`, `{}`, `{"a": null}`, `[]`, `[null]`, `[{"name": null}]`}
 
-var dryRun = []string{metav1.DryRunAll}
-
-// badRequests write a spec as JSON, to an object that exists except for the first one. All are dry runs.
+// badRequests write a spec in JSON. The first one creates an object, the others write an existing one. All are dry runs.
 var badRequests = []struct {
 	name string
 	send func(o object, spec string) (*unstructured.Unstructured, error)
@@ -55,7 +53,7 @@ var badRequests = []struct {
 	}},
 	{"PUT", func(o object, spec string) (*unstructured.Unstructured, error) {
 		u := o.withSpec(o.name, spec)
-		u.SetResourceVersion(o.get(o.name).GetResourceVersion())
+		u.SetResourceVersion(o.get().GetResourceVersion())
 		return o.client.Update(o.Context(), u, metav1.UpdateOptions{DryRun: dryRun})
 	}},
 	{"JSON patch", func(o object, spec string) (*unstructured.Unstructured, error) {
@@ -79,15 +77,15 @@ func (o object) withSpec(name, spec string) *unstructured.Unstructured {
 	return u
 }
 
-// TestR1BadInputIsNoServerError (rule R1) sends values of a wrong type and nulls, wherever a union or a guarded field
-// may be. The server fails only if it also fails for a CRD without unions and gates: upstream answers an apply with 500
-// if field management cannot read the object.
+// TestR1BadInputIsNoServerError (rule R1) sends nulls and values of the wrong type in place of unions and guarded fields. The
+// server may fail only if it also fails for a CRD without unions and gates: upstream answers an apply with 500 if field
+// management cannot read the object.
 func TestR1BadInputIsNoServerError(t *testing.T) {
 	t.Parallel()
 	crd, plainCRD := newUnionsCRD(t), newUnionsCRD(t)
-	crd.Spec.CustomFeatureGates = parse[*fairlead.CustomResourceDefinitionFeatureGates](t, gatesInUnions)
-	forgetUnions(plainCRD.Spec.Versions[0].Schema.OpenAPIV3Schema)
-	o, plain := newSubject(t, crd).object(t), newSubject(t, plainCRD).object(t)
+	crd.Spec.CustomFeatureGates = gatesOf(t, gatesInUnions)
+	testcrd.RemoveUnions(plainCRD.Spec.Versions[0].Schema.OpenAPIV3Schema)
+	o, plain := newSubject(t, crd).newObject(t), newSubject(t, plainCRD).newObject(t)
 	const member = `{type: Git, git: {url: u, depth: 1}, proxy: SOCKS, socks: s}`
 	for _, o := range []object{o, plain} {
 		o.create(`{image: i, source: ` + member + `, map: {a: ` + member + `}, ` +
@@ -103,14 +101,14 @@ func TestR1BadInputIsNoServerError(t *testing.T) {
 					continue
 				}
 				if _, plainErr := request.send(plain, spec); !isServerError(plainErr) {
-					t.Errorf("%s of %s: %v\nwithout unions and gates: %v", request.name, spec, err, plainErr)
+					t.Errorf("%s of %s is a server error: %v\nwithout unions and gates: %v", request.name, spec, err, plainErr)
 				}
 			}
 		}
 	}
 }
 
-// isServerError reports whether a request failed in any way that is not the client's error.
+// isServerError reports whether a request failed in another way than with a 4xx code.
 func isServerError(err error) bool {
 	var status apierrors.APIStatus
 	return err != nil && (!errors.As(err, &status) || status.Status().Code < 400 || status.Status().Code >= 500)

@@ -24,8 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// conversionWebhook is a conversion webhook that runs in the test. How it converts and whether it fails can be changed
-// while it runs.
+// conversionWebhook is a conversion webhook that runs in the test process. Tests can make it fail while it runs.
 type conversionWebhook struct {
 	server *httptest.Server
 
@@ -36,28 +35,28 @@ type conversionWebhook struct {
 	last    time.Time
 }
 
-// conversions counts what a webhook was asked for.
+// conversions counts the requests to a webhook, and the objects in them.
 type conversions struct {
 	Requests, Objects int
 }
 
-// converter changes an object to another version; apiVersion is not its business.
+// converter converts an object to another version, except for apiVersion.
 type converter func(object map[string]any, to string) error
 
-// errUnavailable makes the webhook answer with an HTTP error; what else fails is said in the response.
+// errUnavailable makes the webhook answer with an HTTP error. Other errors are returned in a ConversionResponse.
 var errUnavailable = errors.New("the webhook is down")
 
 func newConversionWebhook(t *testing.T, convert converter) *conversionWebhook {
 	t.Helper()
 	w := &conversionWebhook{convert: convert}
 	w.server = httptest.NewUnstartedServer(w)
-	w.server.Config.ErrorLog = log.New(io.Discard, "", 0) // the API server goes on asking after the test
+	w.server.Config.ErrorLog = log.New(io.Discard, "", 0) // the API server still calls the webhook after the test
 	w.server.StartTLS()
 	t.Cleanup(w.server.Close)
 	return w
 }
 
-// conversion is how a CRD asks for this webhook.
+// conversion returns the spec.conversion of a CRD that uses the webhook.
 func (w *conversionWebhook) conversion() *apiextensionsv1.CustomResourceConversion {
 	return &apiextensionsv1.CustomResourceConversion{
 		Strategy: apiextensionsv1.WebhookConverter,
@@ -71,21 +70,22 @@ func (w *conversionWebhook) conversion() *apiextensionsv1.CustomResourceConversi
 	}
 }
 
-// fail makes conversions fail as the function says, which gets the version to convert to; nil heals the webhook.
+// fail makes conversions fail with the error that the function returns for the version to convert to. Nil makes them
+// succeed again.
 func (w *conversionWebhook) fail(failure func(to string) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.failure = failure
 }
 
-// take returns the conversions since the last call. It waits until there are no more: watch caches convert in their
-// own time, which is longer where other tests run.
+// take returns the conversions since the last call. It waits until there are no more: watch caches convert asynchronously,
+// and the more tests run in parallel the longer it takes.
 func (w *conversionWebhook) take(t *testing.T) conversions {
 	t.Helper()
 	return w.takeAfter(time.Second)
 }
 
-// settle waits a little for watch caches, where nothing is counted.
+// settle waits a little for watch caches, for tests that do not count conversions.
 func (w *conversionWebhook) settle(t *testing.T) {
 	t.Helper()
 	w.takeAfter(300 * time.Millisecond)
@@ -120,19 +120,16 @@ func (w *conversionWebhook) ServeHTTP(out http.ResponseWriter, in *http.Request)
 	w.calls.Requests++
 	w.calls.Objects += len(review.Request.Objects)
 
-	converted, err := w.answer(review.Request)
+	converted, err := w.convertAll(review.Request)
 	if errors.Is(err, errUnavailable) {
 		http.Error(out, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	review.Response = &apiextensionsv1.ConversionResponse{
-		UID:              review.Request.UID,
-		ConvertedObjects: converted,
-		Result:           metav1.Status{Status: metav1.StatusSuccess},
-	}
+	result := metav1.Status{Status: metav1.StatusSuccess}
 	if err != nil {
-		review.Response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
+		result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
 	}
+	review.Response = &apiextensionsv1.ConversionResponse{UID: review.Request.UID, ConvertedObjects: converted, Result: result}
 	review.Request = nil
 	out.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(out).Encode(review); err != nil {
@@ -140,7 +137,8 @@ func (w *conversionWebhook) ServeHTTP(out http.ResponseWriter, in *http.Request)
 	}
 }
 
-func (w *conversionWebhook) answer(request *apiextensionsv1.ConversionRequest) ([]runtime.RawExtension, error) {
+// convertAll converts the objects of a request, or fails as the test demands.
+func (w *conversionWebhook) convertAll(request *apiextensionsv1.ConversionRequest) ([]runtime.RawExtension, error) {
 	to := request.DesiredAPIVersion[strings.LastIndex(request.DesiredAPIVersion, "/")+1:]
 	if w.failure != nil {
 		if err := w.failure(to); err != nil {
@@ -162,8 +160,7 @@ func (w *conversionWebhook) answer(request *apiextensionsv1.ConversionRequest) (
 	return converted, nil
 }
 
-// renameCount is the converter between v1 with .spec.replicas and v1beta1 with .spec.count. It is lenient: what is
-// not of the right type stays as it is.
+// renameCount converts between v1 with .spec.replicas and v1beta1 with .spec.count. It accepts values of any type.
 func renameCount(object map[string]any, to string) error {
 	spec, ok := object["spec"].(map[string]any)
 	if !ok {
@@ -180,8 +177,8 @@ func renameCount(object map[string]any, to string) error {
 	return nil
 }
 
-// renameCountStrictly is renameCount of a webhook that decodes objects into Go types, as most do: what is not of the
-// right type is an error.
+// renameCountStrictly is renameCount for a webhook that decodes objects into Go types, as most do. It fails if a field has
+// the wrong type.
 func renameCountStrictly(object map[string]any, to string) error {
 	raw, err := json.Marshal(object)
 	if err != nil {
@@ -201,24 +198,34 @@ func renameCountStrictly(object map[string]any, to string) error {
 
 const replicasAnnotation = "example.com/replicas"
 
-// stashReplicas is the converter of a v1beta1 without the field: there the value lives in an annotation, so that the
-// way from v1 and back loses nothing.
+// stashReplicas converts between v1 and a v1beta1 that does not have the field. In v1beta1 its value is in an annotation, so
+// that a conversion there and back loses nothing.
 func stashReplicas(object map[string]any, to string) error {
+	if to == "v1beta1" {
+		return replicasToAnnotation(object)
+	}
+	return replicasFromAnnotation(object)
+}
+
+func replicasToAnnotation(object map[string]any) error {
+	replicas, found, err := unstructured.NestedInt64(object, "spec", "replicas")
+	if !found || err != nil {
+		return err
+	}
+	unstructured.RemoveNestedField(object, "spec", "replicas")
 	u := unstructured.Unstructured{Object: object}
 	annotations := u.GetAnnotations()
-	if to == "v1beta1" {
-		replicas, found, err := unstructured.NestedInt64(object, "spec", "replicas")
-		if !found || err != nil {
-			return err
-		}
-		unstructured.RemoveNestedField(object, "spec", "replicas")
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[replicasAnnotation] = strconv.FormatInt(replicas, 10)
-		u.SetAnnotations(annotations)
-		return nil
+	if annotations == nil {
+		annotations = map[string]string{}
 	}
+	annotations[replicasAnnotation] = strconv.FormatInt(replicas, 10)
+	u.SetAnnotations(annotations)
+	return nil
+}
+
+func replicasFromAnnotation(object map[string]any) error {
+	u := unstructured.Unstructured{Object: object}
+	annotations := u.GetAnnotations()
 	text, found := annotations[replicasAnnotation]
 	if !found {
 		return nil

@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	crdclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
+	"github.com/fairlead-dev/fairlead/internal/testcrd"
 	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
@@ -27,43 +27,39 @@ const (
 		"no other part of a schema changes: to remove them, use a patch"
 )
 
-// stockClient writes CRDs as a typed client that was built without fairlead's fields does: it never sends them.
+// crdEdit changes a CRD.
+type crdEdit func(*apiextensionsv1.CustomResourceDefinition)
+
+// stockClient writes CRDs like a typed client that was built without fairlead's fields: it never sends them.
 type stockClient struct {
 	*testing.T
-	crds     apiextensionsclient.Interface
+	crds     crdclient.CustomResourceDefinitionInterface
 	warnings *warningLog
 }
 
 func newStockClient(t *testing.T, s *server, contentType string) stockClient {
 	t.Helper()
 	log := &warningLog{}
-	config := rest.CopyConfig(s.config)
-	config.ContentType, config.AcceptContentTypes = contentType, contentType
-	config.WarningHandlerWithContext = log
-	crds, err := apiextensionsclient.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return stockClient{T: t, crds: crds, warnings: log}
+	return stockClient{T: t, crds: s.crdClientIn(t, contentType, log), warnings: log}
 }
 
-// update sends the CRD without fairlead's fields, after a change.
+// update changes the CRD and sends it without fairlead's fields.
 func (c stockClient) update(
-	crd *apiextensionsv1.CustomResourceDefinition, opts metav1.UpdateOptions, change func(*apiextensionsv1.CustomResourceDefinition),
+	crd *apiextensionsv1.CustomResourceDefinition, opts metav1.UpdateOptions, change crdEdit,
 ) (*apiextensionsv1.CustomResourceDefinition, error) {
 	c.Helper()
 	c.warnings.take()
 	crd = crd.DeepCopy()
 	crd.Spec.CustomFeatureGates = nil
 	for i := range crd.Spec.Versions {
-		forgetUnions(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
+		testcrd.RemoveUnions(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
 	}
 	change(crd)
-	return c.crds.ApiextensionsV1().CustomResourceDefinitions().Update(c.Context(), crd, opts)
+	return c.crds.Update(c.Context(), crd, opts)
 }
 
 func (c stockClient) mustUpdate(
-	crd *apiextensionsv1.CustomResourceDefinition, opts metav1.UpdateOptions, change func(*apiextensionsv1.CustomResourceDefinition),
+	crd *apiextensionsv1.CustomResourceDefinition, opts metav1.UpdateOptions, change crdEdit,
 ) *apiextensionsv1.CustomResourceDefinition {
 	c.Helper()
 	updated, err := c.update(crd, opts, change)
@@ -80,60 +76,43 @@ func (c stockClient) wantWarnings(want ...string) {
 	}
 }
 
-func forgetUnions(schema *apiextensionsv1.JSONSchemaProps) {
-	if schema == nil {
-		return
-	}
-	schema.XUnions = nil
-	for name, property := range schema.Properties {
-		forgetUnions(&property)
-		schema.Properties[name] = property
-	}
-	if schema.Items != nil {
-		forgetUnions(schema.Items.Schema)
-	}
-	if schema.AdditionalProperties != nil {
-		forgetUnions(schema.AdditionalProperties.Schema)
-	}
-}
-
 func label(crd *apiextensionsv1.CustomResourceDefinition) { crd.Labels = map[string]string{"a": "b"} }
 
 func noChange(*apiextensionsv1.CustomResourceDefinition) {}
 
-// newGatedUnionsCRD has a gate, unions in v1, and v2 with the same schema but for the unions.
+// newGatedUnionsCRD returns a CRD with a gate, with unions in v1, and with a v2 that has the same schema without unions.
 func newGatedUnionsCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd := newUnionsCRD(t)
-	crd.Spec.CustomFeatureGates = parse[*fairlead.CustomResourceDefinitionFeatureGates](t,
-		`featureGates: [{name: G, preRelease: alpha, fieldPaths: [.spec.source.git]}]`)
+	crd.Spec.CustomFeatureGates = gatesOf(t, `featureGates: [{name: G, preRelease: alpha, fieldPaths: [.spec.source.git]}]`)
 	v2 := crd.Spec.Versions[0].DeepCopy()
 	v2.Name, v2.Storage = "v2", false
-	forgetUnions(v2.Schema.OpenAPIV3Schema)
+	testcrd.RemoveUnions(v2.Schema.OpenAPIV3Schema)
 	crd.Spec.Versions = append(crd.Spec.Versions, *v2)
 	return crd
 }
 
-// wantKept compares all that a stock client does not know, and does not wish to change.
-func wantKept(t *testing.T, what string, want, got *apiextensionsv1.CustomResourceDefinition) {
+// wantSameSpec compares the spec of two CRDs, which includes the fields that a stock client does not send, and the
+// generation.
+func wantSameSpec(t *testing.T, what string, want, got *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	if diff := cmp.Diff(want.Spec, got.Spec); diff != "" {
 		t.Errorf("%s: spec (-want +got):\n%s", what, diff)
 	}
 	if want.Generation != got.Generation {
-		t.Errorf("%s: generation %d, want %d", what, got.Generation, want.Generation)
+		t.Errorf("%s: generation is %d, want %d", what, got.Generation, want.Generation)
 	}
 }
 
-// installed creates a CRD and returns it as soon as the server's controllers are done with it.
+// installed creates a CRD and returns it once the server's controllers have written its status.
 func installed(t *testing.T, s *server, crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	s.install(t, crd)
-	s.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd/"+crd.Name)
+	s.waitEstablished(t, crd.Name)
 	return s.getCRD(t, crd.Name)
 }
 
-// TestC9ATypedClientThatWritesALabelKeepsGatesAndUnions (rules C9, C3) updates in every encoding.
+// TestC9ATypedClientThatWritesALabelKeepsGatesAndUnions (rules C9, C3) sends full updates in every encoding.
 func TestC9ATypedClientThatWritesALabelKeepsGatesAndUnions(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf, runtime.ContentTypeYAML} {
@@ -142,28 +121,28 @@ func TestC9ATypedClientThatWritesALabelKeepsGatesAndUnions(t *testing.T) {
 			crd := installed(t, shared, newGatedUnionsCRD(t))
 			client := newStockClient(t, shared, contentType)
 
-			dry := client.mustUpdate(crd, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}, label)
+			dry := client.mustUpdate(crd, metav1.UpdateOptions{DryRun: dryRun}, label)
 			client.wantWarnings(gatesKept, unionsKept)
-			wantKept(t, "G13: dry run", crd, dry)
+			wantSameSpec(t, "G13: the dry run of the label", crd, dry)
 
 			labeled := client.mustUpdate(crd, metav1.UpdateOptions{}, label)
 			client.wantWarnings(gatesKept, unionsKept)
-			wantKept(t, "the label", crd, labeled)
+			wantSameSpec(t, "the label", crd, labeled)
 			if labeled.Labels["a"] != "b" {
-				t.Errorf("labels: %v", labeled.Labels)
+				t.Errorf("the update did not write the label: %v", labeled.Labels)
 			}
 
 			again := client.mustUpdate(labeled, metav1.UpdateOptions{}, noChange)
 			client.wantWarnings(gatesKept, unionsKept)
 			if diff := cmp.Diff(labeled, again); diff != "" {
-				t.Errorf("the same again writes (-before +after):\n%s", diff)
+				t.Errorf("the same update sent again changed the CRD (-before +after):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestC9AStatusUpdateIsNoneOfIt (rule C9): it never changes the spec, and draws no warning.
-func TestC9AStatusUpdateIsNoneOfIt(t *testing.T) {
+// TestC9AStatusUpdateDrawsNoWarning (rule C9): a status update never changes the spec, so there is nothing to keep.
+func TestC9AStatusUpdateDrawsNoWarning(t *testing.T) {
 	t.Parallel()
 	crd := installed(t, shared, newGatedUnionsCRD(t))
 	client := newStockClient(t, shared, runtime.ContentTypeProtobuf)
@@ -171,57 +150,68 @@ func TestC9AStatusUpdateIsNoneOfIt(t *testing.T) {
 	sent.Spec.CustomFeatureGates = nil
 	sent.Status.Conditions = append(sent.Status.Conditions,
 		apiextensionsv1.CustomResourceDefinitionCondition{Type: "Tested", Status: apiextensionsv1.ConditionTrue})
-	got, err := client.crds.ApiextensionsV1().CustomResourceDefinitions().UpdateStatus(t.Context(), sent, metav1.UpdateOptions{})
+	got, err := client.crds.UpdateStatus(t.Context(), sent, metav1.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantKept(t, "status", crd, got)
+	wantSameSpec(t, "the status update", crd, got)
 	client.wantWarnings()
 }
 
-// TestC9WhoOwnsWhatIsKeptOwnsItStill (rules C9, C2): also who owns nothing else, and nobody else does.
-func TestC9WhoOwnsWhatIsKeptOwnsItStill(t *testing.T) {
+// TestC9OwnersOfKeptFieldsStay (rules C9, C2): the owners of kept gates and unions own them after the update, also an owner
+// that owns nothing else. The updating client does not become an owner.
+func TestC9OwnersOfKeptFieldsStay(t *testing.T) {
 	t.Parallel()
 	crd := newGatedUnionsCRD(t)
-	crd.APIVersion, crd.Kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 	t.Cleanup(func() { shared.uninstall(t, crd.Name) })
-	shared.kubectl(t, manifestOf(t, crd), "apply", "--server-side", "--field-manager=author", "-f", "-")
-	shared.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd/"+crd.Name)
-	admin := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ` + crd.Name + `}, ` +
-		`spec: {customFeatureGates: {featureGates: [{name: G, enabled: true}]}}}`
-	shared.kubectl(t, admin, "apply", "--server-side", "--field-manager=admin", "-f", "-")
+	shared.applyCRD(t, "author", manifestOf(t, crd))
+	shared.waitEstablished(t, crd.Name)
+	shared.applyCRD(t, "admin", crdManifest(crd.Name, `{customFeatureGates: {featureGates: [{name: G, enabled: true}]}}`))
 
 	before := shared.getCRD(t, crd.Name)
 	client := newStockClient(t, shared, runtime.ContentTypeProtobuf)
 	unchanged := client.mustUpdate(before, metav1.UpdateOptions{FieldManager: "injector"}, noChange)
 	if diff := cmp.Diff(before, unchanged); diff != "" {
-		t.Errorf("an update without a change (-before +after):\n%s", diff)
+		t.Errorf("an update without a change wrote the CRD (-before +after):\n%s", diff)
 	}
 	labeled := client.mustUpdate(before, metav1.UpdateOptions{FieldManager: "injector"}, label)
-	wantKept(t, "the label", before, labeled)
-	owns := map[string]string{}
-	for _, entry := range labeled.ManagedFields {
-		if entry.Manager == "injector" {
-			owns[string(entry.Operation)] = entry.FieldsV1.GetRawString()
-		}
-	}
-	if diff := cmp.Diff(map[string]string{"Update": `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}`}, owns); diff != "" {
-		t.Errorf("the client owns (-want +got):\n%s", diff)
-	}
+	wantSameSpec(t, "the label", before, labeled)
+	wantOnlyLabelOwned(t, "injector", labeled)
 	for _, entry := range before.ManagedFields {
 		if !containsEntry(labeled.ManagedFields, entry) {
 			t.Errorf("%s %s lost or gained fields: %v", entry.Manager, entry.Operation, labeled.ManagedFields)
 		}
 	}
 
-	// So neither of them conflicts with what the client did, and the administrator can let go.
-	shared.kubectl(t, manifestOf(t, crd), "apply", "--server-side", "--field-manager=author", "-f", "-")
-	name, _, _ := strings.Cut(admin, ", spec:")
-	letGo := name + "}"
-	shared.kubectl(t, letGo, "apply", "--server-side", "--field-manager=admin", "-f", "-")
+	// So neither of them conflicts with the client's update, and the administrator can give up enabled.
+	shared.applyCRD(t, "author", manifestOf(t, crd))
+	shared.applyCRD(t, "admin", crdManifest(crd.Name, ""))
 	if diff := cmp.Diff(crd.Spec.CustomFeatureGates, shared.getCRD(t, crd.Name).Spec.CustomFeatureGates); diff != "" {
-		t.Errorf("after the administrator let go (-want +got):\n%s", diff)
+		t.Errorf("gates after the administrator gave up enabled (-want +got):\n%s", diff)
 	}
+}
+
+// wantOnlyLabelOwned checks that the manager has one managedFields entry, with the label a.
+func wantOnlyLabelOwned(t *testing.T, manager string, crd *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	owns := map[string]string{}
+	for _, entry := range crd.ManagedFields {
+		if entry.Manager == manager {
+			owns[string(entry.Operation)] = entry.FieldsV1.GetRawString()
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"Update": `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}`}, owns); diff != "" {
+		t.Errorf("fields of %s (-want +got):\n%s", manager, diff)
+	}
+}
+
+// crdManifest returns a manifest of a CRD with a part of its spec, or without a spec if the part is empty.
+func crdManifest(name, spec string) string {
+	manifest := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ` + name + `}`
+	if spec != "" {
+		manifest += ", spec: " + spec
+	}
+	return manifest + "}"
 }
 
 func containsEntry(entries []metav1.ManagedFieldsEntry, want metav1.ManagedFieldsEntry) bool {
@@ -233,33 +223,34 @@ func containsEntry(entries []metav1.ManagedFieldsEntry, want metav1.ManagedField
 	return false
 }
 
-// removals are the ways to remove the gates of a CRD.
-var removals = map[string]func(stockClient, *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error){
+// crdWrite writes a CRD.
+type crdWrite func(stockClient, *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error)
+
+// removals are the ways to remove the gates of a CRD, other than apply.
+var removals = map[string]crdWrite{
 	"merge patch":     patchCRD(types.MergePatchType, `{"spec": {"customFeatureGates": null}}`),
 	"strategic patch": patchCRD(types.StrategicMergePatchType, `{"spec": {"customFeatureGates": null}}`),
 	"JSON patch":      patchCRD(types.JSONPatchType, `[{"op": "remove", "path": "/spec/customFeatureGates"}]`),
 	"update with {}": func(c stockClient, crd *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 		crd = crd.DeepCopy()
 		crd.Spec.CustomFeatureGates = &fairlead.CustomResourceDefinitionFeatureGates{}
-		return c.crds.ApiextensionsV1().CustomResourceDefinitions().Update(c.Context(), crd, metav1.UpdateOptions{})
+		return c.crds.Update(c.Context(), crd, metav1.UpdateOptions{})
 	},
 }
 
-func patchCRD(
-	kind types.PatchType, patch string,
-) func(stockClient, *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+func patchCRD(kind types.PatchType, patch string) crdWrite {
 	return func(c stockClient, crd *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
-		return c.crds.ApiextensionsV1().CustomResourceDefinitions().
+		return c.crds.
 			Patch(c.Context(), crd.Name, kind, []byte(patch), metav1.PatchOptions{})
 	}
 }
 
-// TestC9WhatRemovesTheGates (rule C9) removes them by every verb but apply, and leaves no owner behind.
+// TestC9WhatRemovesTheGates (rule C9) removes the gates in each way. No entry of managedFields lists them afterwards.
 func TestC9WhatRemovesTheGates(t *testing.T) {
 	t.Parallel()
 	for name, remove := range removals {
 		for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
-			t.Run("C9: "+name+" by a client of "+contentType, func(t *testing.T) {
+			t.Run("C9: "+name+" in "+contentType+" removes the gates", func(t *testing.T) {
 				t.Parallel()
 				crd := installed(t, shared, newGatedUnionsCRD(t))
 				client := newStockClient(t, shared, contentType)
@@ -269,57 +260,57 @@ func TestC9WhatRemovesTheGates(t *testing.T) {
 				}
 				client.wantWarnings()
 				if removed.Spec.CustomFeatureGates != nil || removed.Generation != crd.Generation+1 {
-					t.Errorf("generation %d, %v", removed.Generation, removed.Spec.CustomFeatureGates)
+					t.Errorf("generation is %d after %d, gates are %v, want none",
+						removed.Generation, crd.Generation, removed.Spec.CustomFeatureGates)
 				}
 				for _, entry := range removed.ManagedFields {
 					if fields := entry.FieldsV1.GetRawString(); strings.Contains(fields, "customFeatureGates") {
-						t.Errorf("%s owns what is gone: %s", entry.Manager, fields)
+						t.Errorf("%s owns the removed gates: %s", entry.Manager, fields)
 					}
 				}
 				again := client.mustUpdate(removed, metav1.UpdateOptions{}, noChange)
 				client.wantWarnings(unionsKept)
-				wantKept(t, "an update without gates", removed, again)
+				wantSameSpec(t, "an update after the removal", removed, again)
 			})
 		}
 	}
 }
 
-// TestC9KubectlReplaceRemovesGatesWithAnEmptyObject (rule C9): a manifest without them keeps them, and kubectl says how
-// to remove them; so it does where what it keeps is no longer right.
+// TestC9KubectlReplaceRemovesGatesWithAnEmptyObject (rule C9): a manifest without gates keeps them, and kubectl prints how to
+// remove them. It also prints that if the update is refused because the kept gates do not fit its schema.
 func TestC9KubectlReplaceRemovesGatesWithAnEmptyObject(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, replicasGate)
-	crd.APIVersion, crd.Kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 	installed(t, shared, crd)
 	gates := crd.Spec.CustomFeatureGates
 
 	crd.Spec.CustomFeatureGates = nil
 	_, stderr := shared.kubectl(t, manifestOf(t, crd), "replace", "-f", "-")
 	if !strings.Contains(stderr, "Warning: "+gatesKept) {
-		t.Errorf("no %q in:\n%s", gatesKept, stderr)
+		t.Errorf("kubectl replace does not print %q:\n%s", gatesKept, stderr)
 	}
 	if diff := cmp.Diff(gates, shared.getCRD(t, crd.Name).Spec.CustomFeatureGates); diff != "" {
-		t.Errorf("replace (-want +got):\n%s", diff)
+		t.Errorf("gates after kubectl replace (-want +got):\n%s", diff)
 	}
 
 	delete(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "replicas")
 	_, stderr, err := shared.tryKubectl(manifestOf(t, crd), "replace", "-f", "-")
 	if err == nil || !strings.Contains(stderr, `.spec has no field "replicas"`) || !strings.Contains(stderr, "Warning: "+gatesKept) {
-		t.Errorf("replace with a schema that the gates do not fit: %v\n%s", err, stderr)
+		t.Errorf("kubectl replace with a schema that the gates do not fit: %v\n%s", err, stderr)
 	}
 	crd.Spec.CustomFeatureGates = &fairlead.CustomResourceDefinitionFeatureGates{}
 	shared.kubectl(t, manifestOf(t, crd), "replace", "-f", "-")
 	if got := shared.getCRD(t, crd.Name).Spec.CustomFeatureGates; got != nil {
-		t.Errorf("replace with {}: %v", got)
+		t.Errorf("gates after kubectl replace with {}: %v, want none", got)
 	}
 }
 
-// TestC9WhatRemovesUnions (rule C9): a patch, and an update that changes a schema besides.
+// TestC9WhatRemovesUnions (rule C9): a patch removes unions, and so does an update that also changes another part of a schema.
+// An update that only changes other fields keeps them.
 func TestC9WhatRemovesUnions(t *testing.T) {
 	t.Parallel()
 	crd := installed(t, shared, newUnionsCRD(t))
 	client := newStockClient(t, shared, runtime.ContentTypeJSON)
-	crds := client.crds.ApiextensionsV1().CustomResourceDefinitions()
 
 	kept := client.mustUpdate(crd, metav1.UpdateOptions{}, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Versions[0].AdditionalPrinterColumns = []apiextensionsv1.CustomResourceColumnDefinition{
@@ -328,106 +319,101 @@ func TestC9WhatRemovesUnions(t *testing.T) {
 	})
 	client.wantWarnings(unionsKept)
 	if diff := cmp.Diff(crd.Spec.Versions[0].Schema, kept.Spec.Versions[0].Schema); diff != "" {
-		t.Errorf("with a column (-want +got):\n%s", diff)
+		t.Errorf("the schema after an update that adds a printer column (-want +got):\n%s", diff)
 	}
 	removed := client.mustUpdate(kept, metav1.UpdateOptions{}, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Description = "d"
 	})
 	client.wantWarnings()
 	if got := sourceUnionOf(removed); got != nil {
-		t.Errorf("with a description: %v", got)
+		t.Errorf("the union after an update that adds a description to the schema: %v, want none", got)
 	}
 
 	removed.Spec.Versions = crd.Spec.Versions
-	if _, err := crds.Update(t.Context(), removed, metav1.UpdateOptions{}); err != nil {
+	if _, err := client.crds.Update(t.Context(), removed, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	patch := []byte(`[{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/source/properties/type/x-kubernetes-unions"}]`)
-	patched, err := crds.Patch(t.Context(), crd.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
+	const union = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/source/properties/type/x-kubernetes-unions"
+	patched, err := patchCRD(types.JSONPatchType, `[{"op": "remove", "path": "`+union+`"}]`)(client, crd)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := sourceUnionOf(patched); got != nil {
-		t.Errorf("with a patch: %v", got)
+		t.Errorf("the union after a patch that removes it: %v, want none", got)
 	}
 }
 
-// TestC4AnAccidentIsRefused (rule C4): a write that means enabled and replaces the list of gates, by every verb.
+// accidents are writes that mean to set enabled, but replace the list of gates, and so the definition of the gate.
+var accidents = map[string]crdWrite{
+	"merge patch": patchCRD(types.MergePatchType,
+		`{"spec": {"customFeatureGates": {"featureGates": [{"name": "ReplicasFeatureGate", "enabled": true}]}}}`),
+	"JSON patch": patchCRD(types.JSONPatchType,
+		`[{"op": "replace", "path": "/spec/customFeatureGates/featureGates", "value": [{"name": "ReplicasFeatureGate", "enabled": false}]}]`),
+	"update": func(c stockClient, crd *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+		crd = shared.getCRD(c.T, crd.Name)
+		crd.Spec.CustomFeatureGates = gatesOf(c.T, `featureGates: [{name: ReplicasFeatureGate, enabled: true}]`)
+		return c.crds.Update(c.Context(), crd, metav1.UpdateOptions{DryRun: dryRun})
+	},
+}
+
+// TestC4AnAccidentIsRefused (rule C4): a write that takes the definition from a gate and sets enabled is refused.
 func TestC4AnAccidentIsRefused(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, replicasGate)
-	client := shared.install(t, crd)
-	crds := client.crds.ApiextensionsV1().CustomResourceDefinitions()
-	for name, write := range map[string]func() error{
-		"merge patch": func() error {
-			patch := `{"spec": {"customFeatureGates": {"featureGates": [{"name": "ReplicasFeatureGate", "enabled": true}]}}}`
-			_, err := crds.Patch(t.Context(), crd.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-			return err
-		},
-		"JSON patch": func() error {
-			patch := `[{"op": "replace", "path": "/spec/customFeatureGates/featureGates", "value": [{"name": "ReplicasFeatureGate", "enabled": false}]}]`
-			_, err := crds.Patch(t.Context(), crd.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
-			return err
-		},
-		"update": func() error {
-			got := shared.getCRD(t, crd.Name)
-			got.Spec.CustomFeatureGates = parse[*fairlead.CustomResourceDefinitionFeatureGates](t, `featureGates: [{name: ReplicasFeatureGate, enabled: true}]`)
-			_, err := crds.Update(t.Context(), got, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
-			return err
-		},
-	} {
-		err := write()
-		const at = "spec.customFeatureGates.featureGates[0]"
-		wantCauses(t, "C4: "+name, at, []string{"$.preRelease: FieldValueRequired", "$.fieldPaths: FieldValueRequired"}, err)
+	wantWarnings(t, "create", nil, shared.install(t, crd).warnings.take())
+	client := newStockClient(t, shared, runtime.ContentTypeJSON)
+	for name, write := range accidents {
+		_, err := write(client, crd)
+		const gate = "spec.customFeatureGates.featureGates[0]"
+		wantCauses(t, "C4: "+name, gate, []string{"$.preRelease: FieldValueRequired", "$.fieldPaths: FieldValueRequired"}, err)
 	}
 	if diff := cmp.Diff(crd.Spec.CustomFeatureGates, shared.getCRD(t, crd.Name).Spec.CustomFeatureGates); diff != "" {
-		t.Errorf("after the accidents (-want +got):\n%s", diff)
+		t.Errorf("gates after the refused writes (-want +got):\n%s", diff)
 	}
-	if warnings := client.warnings.take(); warnings != nil {
-		t.Errorf("warnings: %q", warnings)
-	}
+	client.wantWarnings()
 }
 
 // TestC2ClientSideAuthorAndAdministrator (rule C2) is scenario 1 of KEP-2608 without server-side apply.
 func TestC2ClientSideAuthorAndAdministrator(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, `featureGates: [{name: Other, preRelease: beta, fieldPaths: [.spec.image]}, {name: ReplicasFeatureGate, preRelease: alpha, fieldPaths: [.spec.replicas]}]`)
-	crd.APIVersion, crd.Kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 	t.Cleanup(func() { shared.uninstall(t, crd.Name) })
-	shared.kubectl(t, manifestOf(t, crd), "apply", "-f", "-")
-	shared.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd/"+crd.Name)
+	authorApplies := func() { shared.kubectl(t, manifestOf(t, crd), "apply", "-f", "-") }
+	authorApplies()
+	shared.waitEstablished(t, crd.Name)
 
 	_, stderr := shared.kubectl(t, "", "patch", "crd", crd.Name, "-p",
 		`{"spec": {"customFeatureGates": {"featureGates": [{"name": "ReplicasFeatureGate", "enabled": true}]}}}`)
 	if stderr != "" {
-		t.Errorf("the administrator is told: %s", stderr)
+		t.Errorf("kubectl patch prints: %s", stderr)
 	}
-	wantGates := func(what string) {
-		t.Helper()
-		want := crd.Spec.CustomFeatureGates.DeepCopy()
-		on := true
-		for i := range want.FeatureGates {
-			if want.FeatureGates[i].Name == "ReplicasFeatureGate" {
-				want.FeatureGates[i].Enabled = &on
-			}
-		}
-		if diff := cmp.Diff(gateMap(want), gateMap(shared.getCRD(t, crd.Name).Spec.CustomFeatureGates)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
-	}
-	wantGates("after the administrator's patch")
+	wantEnabledGate(t, "after the administrator's patch", crd)
 
 	before := shared.getCRD(t, crd.Name)
-	shared.kubectl(t, manifestOf(t, crd), "apply", "-f", "-")
+	authorApplies()
 	if diff := cmp.Diff(before, shared.getCRD(t, crd.Name)); diff != "" {
-		t.Errorf("the author's next apply writes (-before +after):\n%s", diff)
+		t.Errorf("the author's next apply changed the CRD (-before +after):\n%s", diff)
 	}
 	crd.Spec.CustomFeatureGates.FeatureGates[1].PreRelease = fairlead.PreReleaseBeta
-	shared.kubectl(t, manifestOf(t, crd), "apply", "-f", "-")
-	wantGates("after the gate graduated")
+	authorApplies()
+	wantEnabledGate(t, "after the author graduated the gate", crd)
 	crd.Spec.CustomFeatureGates.FeatureGates = crd.Spec.CustomFeatureGates.FeatureGates[1:]
-	shared.kubectl(t, manifestOf(t, crd), "apply", "-f", "-")
-	wantGates("after the other gate went")
+	authorApplies()
+	wantEnabledGate(t, "after the author removed the other gate", crd)
+}
+
+// wantEnabledGate checks that the server has the gates of the CRD, with ReplicasFeatureGate enabled, in any order.
+func wantEnabledGate(t *testing.T, when string, crd *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	want, on := crd.Spec.CustomFeatureGates.DeepCopy(), true
+	for i := range want.FeatureGates {
+		if want.FeatureGates[i].Name == "ReplicasFeatureGate" {
+			want.FeatureGates[i].Enabled = &on
+		}
+	}
+	if diff := cmp.Diff(gateMap(want), gateMap(shared.getCRD(t, crd.Name).Spec.CustomFeatureGates)); diff != "" {
+		t.Errorf("gates %s (-want +got):\n%s", when, diff)
+	}
 }
 
 func gateMap(gates *fairlead.CustomResourceDefinitionFeatureGates) map[string]fairlead.CustomResourceDefinitionFeatureGate {
@@ -441,7 +427,7 @@ func gateMap(gates *fairlead.CustomResourceDefinitionFeatureGates) map[string]fa
 	return byName
 }
 
-// TestC2OpenAPIHasThePatchKeys (rule C2): kubectl goes by them.
+// TestC2OpenAPIHasThePatchKeys (rule C2): kubectl patch and kubectl apply use them to merge the list of gates.
 func TestC2OpenAPIHasThePatchKeys(t *testing.T) {
 	t.Parallel()
 	model := fairlead.CustomResourceDefinitionFeatureGates{}.OpenAPIModelName()
@@ -449,7 +435,7 @@ func TestC2OpenAPIHasThePatchKeys(t *testing.T) {
 		"/openapi/v2": {"definitions", model, "properties", "featureGates"},
 		"/openapi/v3/apis/apiextensions.k8s.io/v1": {"components", "schemas", model, "properties", "featureGates"},
 	} {
-		raw, err := shared.crds.Discovery().RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(t.Context())
+		raw, err := shared.getRaw(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -463,7 +449,7 @@ func TestC2OpenAPIHasThePatchKeys(t *testing.T) {
 	}
 }
 
-// TestC9WithTheGateOff (rules C9, F4, F5): what is stored is kept all the same.
+// TestC9WithTheGateOff (rules C9, F4, F5): an update keeps persisted gates also while the server's gate is disabled.
 func TestC9WithTheGateOff(t *testing.T) {
 	t.Parallel()
 	s := startFor(t, options{featureGates: "CRDFieldLevelVersioning=true"})
@@ -472,20 +458,20 @@ func TestC9WithTheGateOff(t *testing.T) {
 	client := newStockClient(t, s, runtime.ContentTypeProtobuf)
 	labeled := client.mustUpdate(s.getCRD(t, crd.Name), metav1.UpdateOptions{}, label)
 	client.wantWarnings(gatesKept, unionsKept)
-	wantKept(t, "the label", crd, labeled)
+	wantSameSpec(t, "the label", crd, labeled)
 
 	labeled.Spec.CustomFeatureGates = &fairlead.CustomResourceDefinitionFeatureGates{}
-	removed, err := s.crds.ApiextensionsV1().CustomResourceDefinitions().Update(t.Context(), labeled, metav1.UpdateOptions{})
+	removed, err := s.crdClient().Update(t.Context(), labeled, metav1.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if removed.Spec.CustomFeatureGates != nil {
-		t.Errorf("{} removed nothing: %v", removed.Spec.CustomFeatureGates)
+		t.Errorf("gates after an update with {}: %v, want none", removed.Spec.CustomFeatureGates)
 	}
 	client.mustUpdate(removed, metav1.UpdateOptions{}, noChange)
 	client.wantWarnings(unionsKept)
 
 	if _, err = client.update(labeled, metav1.UpdateOptions{}, label); !apierrors.IsConflict(err) {
-		t.Errorf("an update of what is no longer there: %v", err)
+		t.Errorf("an update of a stale CRD is no conflict: %v", err)
 	}
 }

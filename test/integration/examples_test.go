@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// exampleCRD is held by who uses the CRD of the examples: there can be only one of that name.
+// exampleCRD is locked by tests that install the CRD of examples/field-gates, since they all use its name.
 var exampleCRD sync.Mutex
 
 func lockExampleCRD(t *testing.T) {
@@ -21,64 +21,76 @@ func lockExampleCRD(t *testing.T) {
 	t.Cleanup(exampleCRD.Unlock)
 }
 
-// TestExampleLifecycle walks through the life of a field as docs/field-gates.md tells it.
+const exampleCRDName = "crontabs.stable.example.com"
+
+// lifecycle plays the files of examples/field-gates/lifecycle.
+type lifecycle struct {
+	*testing.T
+	dir     string
+	crontab string // the manifest of the custom resource
+}
+
+// apply applies a file server-side and returns what kubectl prints as errors and warnings.
+func (l lifecycle) apply(manager, file string) string {
+	l.Helper()
+	_, stderr := shared.kubectl(l.T, "", "apply", "--server-side", "--field-manager="+manager, "-f", filepath.Join(l.dir, file))
+	return stderr
+}
+
+// awaitApplyWarning waits until a dry-run apply of the custom resource prints exactly this.
+func (l lifecycle) awaitApplyWarning(stage, want string) {
+	l.Helper()
+	eventually(l.T, stage+" takes effect", func(context.Context) (bool, error) {
+		_, stderr, err := shared.tryKubectl("", "apply", "--dry-run=server", "-f", l.crontab)
+		return err == nil && stderr == want, nil
+	})
+}
+
+// awaitPatchWarning waits until a dry-run patch of replicas prints a warning.
+func (l lifecycle) awaitPatchWarning(stage, want string) {
+	l.Helper()
+	eventually(l.T, stage+" takes effect", func(context.Context) (bool, error) {
+		_, stderr, err := shared.tryKubectl("", "patch", "-f", l.crontab, "--dry-run=server", "--type=merge", "-p", `{"spec":{"replicas":4}}`)
+		return err == nil && strings.Contains(stderr, want), nil
+	})
+}
+
+// TestExampleLifecycle follows the life of a field in docs/field-gates.md.
 func TestExampleLifecycle(t *testing.T) {
 	t.Parallel()
 	lockExampleCRD(t)
 	dir := filepath.Join("..", "..", "examples", "field-gates")
-	crontab := filepath.Join(dir, "crontab.yaml")
-	t.Cleanup(func() {
-		shared.kubectl(t, "", "delete", "crd", "crontabs.stable.example.com", "--ignore-not-found")
-	})
-	apply := func(manager, file string) string {
-		t.Helper()
-		_, stderr := shared.kubectl(t, "", "apply", "--server-side", "--field-manager="+manager, "-f", filepath.Join(dir, "lifecycle", file))
-		return stderr
-	}
-	// settles waits until a dry-run apply of the custom resource warns as it should in this stage.
-	settles := func(stage, want string) {
-		t.Helper()
-		eventually(t, stage+" takes effect", func(context.Context) (bool, error) {
-			_, stderr, err := shared.tryKubectl("", "apply", "--dry-run=server", "-f", crontab)
-			return err == nil && stderr == want, nil
-		})
-	}
+	l := lifecycle{T: t, dir: filepath.Join(dir, "lifecycle"), crontab: filepath.Join(dir, "crontab.yaml")}
+	t.Cleanup(func() { shared.kubectl(t, "", "delete", "crd", exampleCRDName, "--ignore-not-found") })
 
-	apply("author", "1-alpha.yaml")
-	shared.kubectl(t, "", "wait", "--for=condition=Established", "crd/crontabs.stable.example.com")
-	settles("alpha", "Warning: "+droppedReplicas+"\n")
-	apply("gates", "administrator.yaml")
-	settles("the administrator's enabled", "")
-	shared.kubectl(t, "", "apply", "-f", crontab)
+	l.apply("author", "1-alpha.yaml")
+	shared.waitEstablished(t, exampleCRDName)
+	l.awaitApplyWarning("1-alpha.yaml", "Warning: "+droppedReplicas+"\n")
+	l.apply("gates", "administrator.yaml")
+	l.awaitApplyWarning("administrator.yaml", "")
+	shared.kubectl(t, "", "apply", "-f", l.crontab)
 	for _, stage := range []string{"2-beta.yaml", "3-stable.yaml"} {
-		if stderr := apply("author", stage); stderr != "" {
-			t.Errorf("%s: %s", stage, stderr)
+		if stderr := l.apply("author", stage); stderr != "" {
+			t.Errorf("%s: kubectl prints %s", stage, stderr)
 		}
-		settles(stage, "")
+		l.awaitApplyWarning(stage, "")
 	}
-	if stderr := apply("author", "4-ungated.yaml"); !strings.Contains(stderr, "guards nothing") {
-		t.Errorf("C4: what remains of the gate draws no warning: %q", stderr)
+	if stderr := l.apply("author", "4-ungated.yaml"); !strings.Contains(stderr, "guards nothing") {
+		t.Errorf("C4: no warning about the gate without definition that remains: %q", stderr)
 	}
-	shared.kubectl(t, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: crontabs.stable.example.com}}",
-		"apply", "--server-side", "--field-manager=gates", "-f", "-")
-	apply("author", "5-deprecated.yaml")
-	eventually(t, "deprecated takes effect", func(context.Context) (bool, error) {
-		_, stderr, err := shared.tryKubectl("", "patch", "-f", crontab, "--dry-run=server", "--type=merge", "-p", `{"spec":{"replicas":4}}`)
-		return err == nil && strings.Contains(stderr, "spec.replicas is deprecated"), nil
-	})
-	apply("author", "6-disabled.yaml")
-	eventually(t, "disabled takes effect", func(context.Context) (bool, error) {
-		_, stderr, err := shared.tryKubectl("", "patch", "-f", crontab, "--dry-run=server", "--type=merge", "-p", `{"spec":{"replicas":4}}`)
-		return err == nil && strings.Contains(stderr, keptReplicas), nil
-	})
-	apply("author", "7-removed.yaml")
-	eventually(t, "the field is gone", func(context.Context) (bool, error) {
-		out, _ := shared.kubectl(t, "", "get", "-f", crontab, "-o", "jsonpath={.spec.replicas}")
+	shared.applyCRD(t, "gates", crdManifest(exampleCRDName, ""))
+	l.apply("author", "5-deprecated.yaml")
+	l.awaitPatchWarning("5-deprecated.yaml", "spec.replicas is deprecated")
+	l.apply("author", "6-disabled.yaml")
+	l.awaitPatchWarning("6-disabled.yaml", keptReplicas)
+	l.apply("author", "7-removed.yaml")
+	eventually(t, "the field is removed", func(context.Context) (bool, error) {
+		out, _ := shared.kubectl(t, "", "get", "-f", l.crontab, "-o", "jsonpath={.spec.replicas}")
 		return out == "", nil
 	})
 }
 
-// TestExampleFieldGates is the demo that make run prints, command by command.
+// TestExampleFieldGates runs the commands that make run prints.
 func TestExampleFieldGates(t *testing.T) {
 	t.Parallel()
 	lockExampleCRD(t)
@@ -97,10 +109,10 @@ func TestExampleFieldGates(t *testing.T) {
 		return out
 	}
 	if got := replicas(); got != "" {
-		t.Errorf("G2: stored with replicas %q", got)
+		t.Errorf("G2: the dropped field is persisted: replicas %q", got)
 	}
 
-	shared.kubectl(t, "", "patch", "crd", "crontabs.stable.example.com", "--type=json",
+	shared.kubectl(t, "", "patch", "crd", exampleCRDName, "--type=json",
 		"-p", `[{"op":"add","path":"/spec/customFeatureGates/featureGates/0/enabled","value":true}]`)
 	eventually(t, "the enabled gate takes effect", func(context.Context) (bool, error) {
 		_, stderr := shared.kubectl(t, "", "apply", "-f", crontab)
@@ -108,7 +120,8 @@ func TestExampleFieldGates(t *testing.T) {
 	})
 }
 
-// TestExampleUnions (rules U4, U6) applies the examples of docs/unions.md. The first line of an invalid one is its error.
+// TestExampleUnions (rules U4, U6) applies the examples of docs/unions.md. The first line of an invalid example is its
+// error.
 func TestExampleUnions(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join("..", "..", "examples", "unions")
@@ -119,13 +132,27 @@ func TestExampleUnions(t *testing.T) {
 		t.Errorf("U2: the CRD draws a warning: %s", stderr)
 	}
 	shared.kubectl(t, "", "wait", "--for=condition=Established", "-f", crd)
-	backup, switched := filepath.Join(dir, "backup.yaml"), filepath.Join(dir, "switch.yaml")
+	playBackup(t, filepath.Join(dir, "backup.yaml"), filepath.Join(dir, "switch.yaml"))
+
+	for file, text := range readFiles(t, filepath.Join(dir, "invalid", "*.yaml")) {
+		comment, _, _ := strings.Cut(string(text), "\n")
+		want := strings.TrimPrefix(comment, "# ")
+		_, stderr, err := shared.tryKubectl("", "apply", "-f", filepath.Join(dir, "invalid", file))
+		if err == nil || !strings.Contains(stderr, want) {
+			t.Errorf("U6: %s: got %v: %s\nwant %s", file, err, stderr, want)
+		}
+	}
+}
+
+// playBackup creates the backup and switches its union, in the two ways of the docs.
+func playBackup(t *testing.T, backup, switched string) {
+	t.Helper()
 	for name, commands := range map[string][2][]string{
-		"as make run prints it": {
+		"with the commands that make run prints": {
 			{"apply", "-f", backup},
 			{"patch", "backup", "wiki", "--type=merge", "--patch-file", switched},
 		},
-		"two appliers": {
+		"by two appliers": {
 			{"apply", "--server-side", "--field-manager=author", "-f", backup},
 			{"apply", "--server-side", "--field-manager=operator", "--force-conflicts", "-f", switched},
 		},
@@ -133,28 +160,28 @@ func TestExampleUnions(t *testing.T) {
 		shared.kubectl(t, "", commands[0]...)
 		_, stderr := shared.kubectl(t, "", commands[1]...)
 		if want := "Warning: spec.source.git: cleared: spec.source.type changed from \"Git\" to \"S3\"\n"; stderr != want {
-			t.Errorf("V3: %s: kubectl prints %q, want %q", name, stderr, want)
+			t.Errorf("V3: the switch %s: kubectl prints %q, want %q", name, stderr, want)
 		}
 		got, _ := shared.kubectl(t, "", "get", "backup", "wiki", "-o", "jsonpath={.spec.source} {.spec.schedule} {.spec.targets[*].name}")
 		if want := `{"s3":{"bucket":"wiki"},"type":"S3"} @daily local remote later`; got != want {
-			t.Errorf("U4: %s: the backup is %s, want %s", name, got, want)
+			t.Errorf("U4: the switch %s: the backup is %s, want %s", name, got, want)
 		}
 		shared.kubectl(t, "", "delete", "-f", backup)
 	}
+}
 
-	invalid, err := filepath.Glob(filepath.Join(dir, "invalid", "*.yaml"))
-	if err != nil || len(invalid) == 0 {
-		t.Fatalf("no invalid examples: %v", err)
+// readFiles returns the files that match a pattern, by base name. There must be one.
+func readFiles(t *testing.T, pattern string) map[string][]byte {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no files match %s: %v", pattern, err)
 	}
-	for _, file := range invalid {
-		text, err := os.ReadFile(file)
-		if err != nil {
+	files := map[string][]byte{}
+	for _, path := range paths {
+		if files[filepath.Base(path)], err = os.ReadFile(path); err != nil {
 			t.Fatal(err)
 		}
-		comment, _, _ := strings.Cut(string(text), "\n")
-		want := strings.TrimPrefix(comment, "# ")
-		if _, stderr, err := shared.tryKubectl("", "apply", "-f", file); err == nil || !strings.Contains(stderr, want) {
-			t.Errorf("U6: %s: got %v: %s\nwant %s", filepath.Base(file), err, stderr, want)
-		}
 	}
+	return files
 }

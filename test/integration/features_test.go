@@ -8,32 +8,43 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/discovery"
 )
 
 var gateNames = []string{"APIUnions", "APIUnionsRatcheting", "CRDFieldLevelVersioning"}
 
-// apiserver runs the binary for flags that make it end by itself.
+// apiserver runs the server with flags that make it print something and exit, and returns its output.
 func apiserver(args ...string) (string, error) {
 	out, err := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kube-apiserver"), args...).CombinedOutput()
 	return string(out), err
 }
 
+// metrics returns /metrics of the server.
 func (s *server) metrics(t *testing.T) string {
 	t.Helper()
-	client, err := discovery.NewDiscoveryClientForConfig(s.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := client.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	text, err := s.getRaw(t.Context(), "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// seriesOf returns the series of a group in the metrics whose names start with one of the prefixes, without the group and
+// without apiextensions_apiserver_.
+func (s *server) seriesOf(t *testing.T, group string, prefixes ...string) []string {
+	t.Helper()
+	label := `group="` + group + `"`
+	var found []string
+	for _, line := range strings.Split(s.metrics(t), "\n") {
+		series, ok := strings.CutPrefix(line, "apiextensions_apiserver_")
+		hasPrefix := slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(series, prefix) })
+		if ok && hasPrefix && strings.Contains(line, label) {
+			found = append(found, strings.ReplaceAll(series, label+",", ""))
+		}
+	}
+	return found
 }
 
 func TestF1GatesAreInTheHelp(t *testing.T) {
@@ -44,7 +55,7 @@ func TestF1GatesAreInTheHelp(t *testing.T) {
 	}
 	for _, name := range gateNames {
 		if want := name + "=true|false (ALPHA - default=false)"; !strings.Contains(help, want) {
-			t.Errorf("--help lacks %q", want)
+			t.Errorf("--help does not print %q", want)
 		}
 	}
 }
@@ -55,14 +66,14 @@ func TestF1GatesAreInTheMetrics(t *testing.T) {
 		server *server
 		want   string
 	}{
-		"on":             {shared, "1"},
-		"off by default": {startFor(t, options{}), "0"},
+		"F1: the gates are 1 in the metrics if they are enabled": {shared, "1"},
+		"F1: the gates are 0 in the metrics by default":          {startFor(t, options{}), "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			metrics := tc.server.metrics(t)
 			for _, gate := range gateNames {
 				if want := `kubernetes_feature_enabled{name="` + gate + `",stage="ALPHA"} ` + tc.want; !strings.Contains(metrics, want) {
-					t.Errorf("/metrics lacks %s", want)
+					t.Errorf("/metrics does not have %s", want)
 				}
 			}
 		})
@@ -73,7 +84,7 @@ func TestF1RatchetingNeedsUnions(t *testing.T) {
 	t.Parallel()
 	out, err := apiserver("--feature-gates=APIUnionsRatcheting=true")
 	if err == nil || !strings.Contains(out, "APIUnions") {
-		t.Errorf("the server accepts APIUnionsRatcheting alone: %v, %s", err, out)
+		t.Errorf("the server accepts APIUnionsRatcheting without APIUnions: %v, %s", err, out)
 	}
 }
 
@@ -90,11 +101,7 @@ func TestF1AnOlderEmulatedVersionDoesNotHaveTheGates(t *testing.T) {
 	}
 	crd := newCRD(t, replicasGate)
 	s.install(t, crd)
-	got, err := s.crds.ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), crd.Name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Spec.CustomFeatureGates != nil {
+	if s.getCRD(t, crd.Name).Spec.CustomFeatureGates != nil {
 		t.Error("F4: the field was not dropped at emulated version 1.36")
 	}
 }
@@ -112,9 +119,9 @@ func TestVersionIsThatOfTheLine(t *testing.T) {
 	}
 	metrics := shared.metrics(t)
 	if !regexp.MustCompile(`kubernetes_build_info{.*git_version="` + version + `"`).MatchString(metrics) {
-		t.Error("kubernetes_build_info does not have the version")
+		t.Errorf("kubernetes_build_info does not have the version %s", version)
 	}
 	if strings.Contains(metrics, "v0.0.0-master") {
-		t.Error("/metrics speaks of v0.0.0-master")
+		t.Error("/metrics has the version v0.0.0-master")
 	}
 }

@@ -7,17 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/fairlead-dev/fairlead/internal/testyaml"
 )
 
-// keptSchema has the shapes in which a guarded field may be all that is in its parent.
+// keptSchema has all shapes in which a guarded field may be the only one of its parent.
 const keptSchema = `
 type: object
 properties:
@@ -81,52 +77,46 @@ featureGates:
 func newKeptSubject(t *testing.T) subject {
 	t.Helper()
 	crd := newCRD(t, keptGate)
-	crd.Spec.Versions[0].Schema.OpenAPIV3Schema = testyaml.Parse[*apiextensionsv1.JSONSchemaProps](t, keptSchema)
+	crd.Spec.Versions[0].Schema.OpenAPIV3Schema = parse[*apiextensionsv1.JSONSchemaProps](t, keptSchema)
 	return newSubject(t, crd)
 }
 
+// flipKept sets the gate of keptGate.
 func (s subject) flipKept(on bool) {
 	s.Helper()
 	s.flip(map[string]bool{"G": on}, `{replicas: 7, foo: {}}`, map[bool]string{true: "foo: {}\nreplicas: 7", false: "foo: {}"}[on])
 }
 
-// keptShapes are configurations in which guarded fields are all that is in their parent, or nearly so.
+// keptShapes are configurations in which guarded fields are the only ones of their parents, or almost.
 var keptShapes = map[string]string{
 	"the only field of spec":        `{replicas: 3}`,
 	"the only field of its parent":  `{image: i, foo: {qux: 3}}`,
 	"the only field of a map value": `{byKey: {a: {opt: 1}}}`,
 	"beside the keys of an item":    `{ports: [{port: 80, protocol: TCP, opt: 1}]}`,
 	"beside a key with a default":   `{ports: [{port: 80, opt: 1}]}`,
-	"inside a member of a union":    `{source: {type: Git, git: {url: u}}}`,
-	"a member of a union":           `{source: {type: S3, s3: {bucket: b}}}`,
-	"in an object that is atomic":   `{selector: {opt: 1}}`,
+	"inside a union member":         `{source: {type: Git, git: {url: u}}}`,
+	"a union member":                `{source: {type: S3, s3: {bucket: b}}}`,
+	"in an atomic object":           `{selector: {opt: 1}}`,
 	"everywhere":                    `{replicas: 3, foo: {qux: 3}, byKey: {a: {opt: 1}}, ports: [{port: 80, opt: 1}], source: {type: Git, git: {url: u}}, selector: {a: 1, opt: 1}}`,
 }
 
-// TestG4TheSameConfigurationAppliedAgainChangesNothing applies as GitOps does: again and again, while a gate is
-// switched off and on. Neither the object nor its owners change, and nobody is warned (rules G4, G6, G7, G13).
+// TestG4TheSameConfigurationAppliedAgainChangesNothing applies again and again, as GitOps does, while a gate is disabled and
+// enabled. Neither the object nor its owners change, and there are no warnings (rules G4, G6, G7.2, G13).
 func TestG4TheSameConfigurationAppliedAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
 	for name, spec := range keptShapes {
-		t.Run(name, func(t *testing.T) {
-			s := s.in(t)
+		t.Run("G4: "+name, func(t *testing.T) {
+			s := s.forSubtest(t)
 			object := strings.ReplaceAll(name, " ", "-")
 			s.flipKept(true)
-			s.mustApplyAs("alice", object, spec)
-			before := s.mustApplyAs("bob", object, spec) // a second owner
+			s.apply("alice", object, spec)
+			before := s.apply("bob", object, spec) // a second owner
 			for _, on := range []bool{false, true, false} {
 				s.flipKept(on)
 				for range 2 {
 					for _, manager := range []string{"alice", "bob"} {
-						dry := s.dryApplyAs(manager, object, spec)
-						if diff := cmp.Diff(before, dry); diff != "" {
-							t.Errorf("G13: gate %v: a dry run by %s (-want +got):\n%s", on, manager, diff)
-						}
-						if diff := cmp.Diff(before, s.mustApplyAs(manager, object, spec)); diff != "" {
-							t.Errorf("gate %v: applied again by %s (-before +after):\n%s", on, manager, diff)
-						}
-						s.wantWarnings()
+						s.wantApplyUnchanged(manager, spec, before)
 					}
 				}
 			}
@@ -134,73 +124,59 @@ func TestG4TheSameConfigurationAppliedAgainChangesNothing(t *testing.T) {
 	}
 }
 
-func (s subject) mustApplyAs(manager, name, spec string) *unstructured.Unstructured {
+// wantApplyUnchanged applies an object again, first as a dry run, and expects no change and no warning.
+func (s subject) wantApplyUnchanged(manager, spec string, before *unstructured.Unstructured) {
 	s.Helper()
-	u, err := s.applyTo(manager, name, spec)
-	if err != nil {
-		s.Fatal(err)
+	for what, dryRun := range map[string][]string{"G13: a dry run of an apply": dryRun, "G4: an apply": nil} {
+		applied := s.mustApply(manager, before.GetName(), spec, metav1.ApplyOptions{DryRun: dryRun})
+		s.wantSame(what+" by "+manager, before, applied)
+		s.wantWarnings()
 	}
-	return u
 }
 
-func (s subject) dryApplyAs(manager, name, spec string) *unstructured.Unstructured {
-	s.Helper()
-	u, err := s.client.Apply(s.Context(), name, cronTab(s.T, s.crd, name, spec), metav1.ApplyOptions{FieldManager: manager, DryRun: []string{metav1.DryRunAll}})
-	if err != nil {
-		s.Fatal(err)
-	}
-	return u
-}
-
-// TestG4KubectlAppliedAgainChangesNothing does the same with kubectl, client-side and server-side.
+// TestG4KubectlAppliedAgainChangesNothing (rule G4) does the same with kubectl, client-side and server-side.
 func TestG4KubectlAppliedAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
-	for i, args := range [][]string{{"apply"}, {"apply", "--server-side"}} {
-		object := []string{"client-side", "server-side"}[i]
-		s.flipKept(true)
-		for range 2 { // the second client-side apply adds the default of the first
+	for object, args := range map[string][]string{"client-side": {"apply"}, "server-side": {"apply", "--server-side"}} {
+		apply := func() {
 			if err := s.kubectlWith(object, keptShapes["everywhere"], args...); err != nil {
 				t.Fatal(err)
 			}
 		}
+		s.flipKept(true)
+		apply()
+		apply() // the second client-side apply adds the default of foo
 		before := s.get(object)
 		s.flipKept(false)
 		for range 2 {
-			if err := s.kubectlWith(object, keptShapes["everywhere"], args...); err != nil {
-				t.Fatal(err)
-			}
+			apply()
 			s.wantWarnings()
-			if diff := cmp.Diff(before, s.get(object)); diff != "" {
-				t.Errorf("%s (-before +after):\n%s", object, diff)
-			}
+			s.wantUnchanged("G4: the "+object+" apply, sent again,", before)
 		}
 	}
 }
 
-// TestG4WhatIsRemovedAroundAGuardedFieldTakesItAlong removes what is around guarded fields by every way to write. The
-// client is told, nobody is left as an owner, and with the gate back on anybody may set the field (rules G4, G5, G7.4,
-// G10).
-func TestG4WhatIsRemovedAroundAGuardedFieldTakesItAlong(t *testing.T) {
+// TestG4AGuardedFieldIsRemovedWithItsAncestor removes ancestors of guarded fields in all ways to write. The warnings name
+// the fields, nobody owns them afterwards, and with the gate enabled again any applier may set them (rules G4, G5, G7.4, G10).
+func TestG4AGuardedFieldIsRemovedWithItsAncestor(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
 	for _, w := range writers {
 		t.Run(w.name, func(t *testing.T) {
-			s := s.in(t)
+			s := s.forSubtest(t)
+			name := w.objectName("removed-by-")
 			s.flipKept(true)
-			name := "removed-by-" + strings.ToLower(strings.NewReplacer(" ", "-").Replace(w.name))
-			full := `{image: i, byKey: {a: {opt: 1}, b: {opt: 2}}, ports: [{port: 80, protocol: TCP, opt: 1}, {port: 81, protocol: TCP}], source: {type: Git, git: {url: u, ref: r}}}`
-			if w.apply {
+			const full = `{image: i, byKey: {a: {opt: 1}, b: {opt: 2}}, ports: [{port: 80, protocol: TCP, opt: 1}, {port: 81, protocol: TCP}], source: {type: Git, git: {url: u, ref: r}}}`
+			if w.applies {
 				s.write(w, name, full)
 			} else {
 				create(t, s.client, cronTab(t, s.crd, name, full), metav1.CreateOptions{FieldManager: "creator"})
 			}
 			s.flipKept(false)
-			if w.name == "merge patch" { // that of the writer merges what is below spec
-				patch := []byte(`{"spec": {"byKey": {"a": null}, "ports": [{"port": 81, "protocol": "TCP"}], "source": {"git": null}}}`)
-				if _, err := s.client.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-					t.Fatal(err)
-				}
+			if w.name == "merge patch" { // the one of the writer removes only fields of spec
+				s.mergePatch("writer", name,
+					`{"spec": {"byKey": {"a": null}, "ports": [{"port": 81, "protocol": "TCP"}], "source": {"git": null}}}`)
 			} else {
 				s.write(w, name, `{image: i, byKey: {b: {opt: 2}}, ports: [{port: 81, protocol: TCP}], source: {type: Git}}`)
 			}
@@ -209,129 +185,113 @@ func TestG4WhatIsRemovedAroundAGuardedFieldTakesItAlong(t *testing.T) {
 				`.spec.ports[*].opt: removed with an item of .spec.ports: feature gate "G" is disabled`,
 				`.spec.source.git.url: removed with .spec.source.git: feature gate "G" is disabled`,
 			)
-			s.wantSpec(name, "byKey:\n  b:\n    opt: 2\nfoo:\n  baz: 1\nimage: i\nports:\n- port: 81\n  protocol: TCP\nsource:\n  type: Git")
+			s.wantSpec(name, `{byKey: {b: {opt: 2}}, foo: {baz: 1}, image: i, ports: [{port: 81, protocol: TCP}], source: {type: Git}}`)
 			s.flipKept(true)
-			u, err := s.applyTo("somebody", name, `{byKey: {a: {opt: 5}}, ports: [{port: 80, opt: 5}], source: {git: {url: v}}}`)
+			u, err := s.tryApply("somebody", name, `{byKey: {a: {opt: 5}}, ports: [{port: 80, opt: 5}], source: {git: {url: v}}}`, metav1.ApplyOptions{})
 			if err != nil {
-				t.Errorf("G7.4: with the gate back on: %v", err)
-			} else if diff := cmp.Diff([]string{"somebody"}, owners(t, u, "f:spec", "f:byKey", "f:a", "f:opt")); diff != "" {
-				t.Errorf("owners (-want +got):\n%s", diff)
+				t.Fatalf("G7.4: another applier cannot set the removed fields: %v", err)
 			}
+			s.wantOwnersOf(u, []string{"f:spec", "f:byKey", "f:a", "f:opt"}, "somebody")
 		})
 	}
 }
 
-// TestG7AGateThatWasOffAndOnAgainLeavesOwnersAsTheyWere (G7.2): others still conflict, and the author who leaves the
-// field out still removes it.
+// TestG7AGateThatWasOffAndOnAgainLeavesOwnersAsTheyWere (rules G6, G7.2): other appliers conflict with the owner as before, and
+// the owner removes the field by leaving it out as before.
 func TestG7AGateThatWasOffAndOnAgainLeavesOwnersAsTheyWere(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
 	s.flipKept(true)
-	before := s.mustApplyAs("alice", "a", `{image: i, replicas: 3, foo: {qux: 3}}`)
+	before := s.apply("alice", "a", `{image: i, replicas: 3, foo: {qux: 3}}`)
 	s.flipKept(false)
-	// The author goes on, with another value that has no effect; a controller and another applier try theirs.
-	s.mustApplyAs("alice", "a", `{image: i, replicas: 4, foo: {qux: 3}}`)
+	// The owner, another applier and a controller try other values, without effect.
+	s.apply("alice", "a", `{image: i, replicas: 4, foo: {qux: 3}}`)
 	s.wantWarnings(keptBy(".spec.replicas"))
-	s.mustApplyAs("bob", "a", `{replicas: 5, foo: {qux: 5}}`)
+	s.apply("bob", "a", `{replicas: 5, foo: {qux: 5}}`)
 	s.wantWarnings(keptBy(".spec.replicas"), keptBy(".spec.foo.qux"))
-	if _, err := s.client.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"spec": {"replicas": 6, "foo": {"qux": null}}}`), metav1.PatchOptions{FieldManager: "controller"}); err != nil {
-		t.Fatal(err)
-	}
+	s.mergePatch("controller", "a", `{"spec": {"replicas": 6, "foo": {"qux": null}}}`)
 	s.wantWarnings(keptBy(".spec.replicas"), keptBy(".spec.foo.qux"))
 	s.flipKept(true)
-	if diff := cmp.Diff(before, s.get("a")); diff != "" {
-		t.Errorf("G6, G7.2 (-before +after):\n%s", diff)
+	s.wantUnchanged("G6, G7.2: writes of disabled fields", before)
+	if _, err := s.tryApply("bob", "a", `{replicas: 5}`, metav1.ApplyOptions{}); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "alice") {
+		t.Errorf("want a conflict of bob with alice, got: %v", err)
 	}
-	if _, err := s.applyTo("bob", "a", `{replicas: 5}`); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "alice") {
-		t.Errorf("bob has no conflict with alice: %v", err)
-	}
-	if diff := cmp.Diff("foo:\n  baz: 1\nimage: i", specOf(t, s.mustApplyAs("alice", "a", `{image: i}`))); diff != "" {
-		t.Errorf("the author leaves it out (-want +got):\n%s", diff)
-	}
+	s.wantSpecOf("the object after its owner left the fields out", s.apply("alice", "a", `{image: i}`), "foo:\n  baz: 1\nimage: i")
 }
 
+// keptBy returns the warning that the gate of keptGate kept a field.
 func keptBy(path string) string {
 	return path + `: not updated: feature gate "G" is disabled`
 }
 
-// TestG7WhoLeavesOutADisabledFieldOwnsItNoMore is the exception of rule G7.2.
-func TestG7WhoLeavesOutADisabledFieldOwnsItNoMore(t *testing.T) {
+// TestG7AnApplierThatLeavesOutADisabledFieldLosesIt (rules G4, G7.2) is the exception of rule G7.2.
+func TestG7AnApplierThatLeavesOutADisabledFieldLosesIt(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
 	s.flipKept(true)
-	s.mustApplyAs("alice", "a", `{image: i, replicas: 3, foo: {qux: 3, baz: 2}}`)
+	s.apply("alice", "a", `{image: i, replicas: 3, foo: {qux: 3, baz: 2}}`)
 	s.flipKept(false)
-	u := s.mustApplyAs("alice", "a", `{image: i, foo: {baz: 2}}`)
+	u := s.apply("alice", "a", `{image: i, foo: {baz: 2}}`)
 	s.wantWarnings(keptBy(".spec.replicas"), keptBy(".spec.foo.qux"))
 	s.wantOwners(u)
-	if diff := cmp.Diff("foo:\n  baz: 2\n  qux: 3\nimage: i\nreplicas: 3", specOf(t, u)); diff != "" {
-		t.Errorf("spec (-want +got):\n%s", diff)
-	}
-	// It is nobody's: leaving it out again asks for nothing.
-	if diff := cmp.Diff(u, s.mustApplyAs("alice", "a", `{image: i, foo: {baz: 2}}`)); diff != "" {
-		t.Errorf("the same again (-before +after):\n%s", diff)
-	}
+	s.wantSpecOf("the object", u, "foo:\n  baz: 2\n  qux: 3\nimage: i\nreplicas: 3")
+	// The fields have no owner: leaving them out again does not ask to remove them.
+	s.wantSame("G6: the apply, sent again,", u, s.apply("alice", "a", `{image: i, foo: {baz: 2}}`))
 	s.wantWarnings()
-	// What its applier alone owned goes as a whole (rule G4).
+	// G4: an ancestor that the applier alone owned is removed as a whole.
 	s.flipKept(true)
-	s.mustApplyAs("bob", "b", `{image: i, foo: {qux: 3}, byKey: {a: {opt: 1}}}`)
+	s.apply("bob", "b", `{image: i, foo: {qux: 3}, byKey: {a: {opt: 1}}}`)
 	s.flipKept(false)
-	u = s.mustApplyAs("bob", "b", `{image: i}`)
+	u = s.apply("bob", "b", `{image: i}`)
 	s.wantWarnings(keptBy(".spec.foo.qux"), `.spec.byKey[*].opt: removed with .spec.byKey: feature gate "G" is disabled`)
-	if diff := cmp.Diff("foo:\n  baz: 1\n  qux: 3\nimage: i", specOf(t, u)); diff != "" {
-		t.Errorf("spec: the default of foo is what remains of it (-want +got):\n%s", diff)
-	}
+	s.wantSpecOf("the object, which has the default of foo,", u, "foo:\n  baz: 1\n  qux: 3\nimage: i")
 }
 
-// TestG4InStatus does what GitOps does to spec to the status subresource, as a controller that applies.
+// TestG4InStatus (rules G4, G9) applies the status subresource again and again, as a controller may do.
 func TestG4InStatus(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, `featureGates: [{name: G, preRelease: alpha, fieldPaths: [.status.ready, .spec.replicas]}]`)
-	schema := testyaml.Parse[*apiextensionsv1.JSONSchemaProps](t, keptSchema)
-	schema.Properties["status"] = testyaml.Parse[apiextensionsv1.JSONSchemaProps](t, `{type: object, properties: {ready: {type: integer}, phase: {type: string}}}`)
-	crd.Spec.Versions[0].Schema.OpenAPIV3Schema = schema
-	crd.Spec.Versions[0].Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}
+	version := &crd.Spec.Versions[0]
+	version.Schema.OpenAPIV3Schema = parse[*apiextensionsv1.JSONSchemaProps](t, keptSchema)
+	addProperty(t, version, "status", `{type: object, properties: {ready: {type: integer}, phase: {type: string}}}`)
+	version.Subresources = statusSubresource()
 	s := newSubject(t, crd)
 	s.flipKept(true)
-	s.mustApplyAs("author", "a", `{image: i}`)
-	status := cronTab(t, s.crd, "a", `{}`)
-	delete(status.Object, "spec")
-	status.Object["status"] = map[string]any{"ready": int64(1)}
-	applyStatus := func(manager string) *unstructured.Unstructured {
-		t.Helper()
-		s.takeWarnings()
-		u, err := s.client.ApplyStatus(t.Context(), "a", status, metav1.ApplyOptions{FieldManager: manager})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return u
-	}
-	before := applyStatus("controller")
+	s.apply("author", "a", `{image: i}`)
+	before := s.applyStatus(`{ready: 1}`)
 	s.flipKept(false)
 	for range 2 {
-		if diff := cmp.Diff(before, applyStatus("controller")); diff != "" {
-			t.Errorf("applied again (-before +after):\n%s", diff)
-		}
+		s.wantSame("G4: the apply of status, sent again,", before, s.applyStatus(`{ready: 1}`))
 		s.wantWarnings()
 	}
-	status.Object["status"] = map[string]any{"ready": int64(2)}
-	if diff := cmp.Diff(before, applyStatus("controller")); diff != "" {
-		t.Errorf("applied with another value (-before +after):\n%s", diff)
-	}
+	s.wantSame("G4: an apply of another value", before, s.applyStatus(`{ready: 2}`))
 	s.wantWarnings(keptBy(".status.ready"))
-	status.Object["status"] = map[string]any{}
-	if got := applyStatus("controller").Object["status"]; got == nil {
-		t.Error("the status is gone")
+	if s.applyStatus(`{}`).Object["status"] == nil {
+		t.Error("an apply of an empty status removed the status")
 	}
 	s.wantWarnings(keptBy(".status.ready"))
 }
 
-// TestG7ManagedFieldsOfTheClient (G7): a client may reset managedFields, and no gate brings entries back.
-func TestG7ManagedFieldsOfTheClient(t *testing.T) {
+// applyStatus applies the status of the object "a".
+func (s subject) applyStatus(status string) *unstructured.Unstructured {
+	s.Helper()
+	s.takeWarnings()
+	u := cronTab(s.T, s.crd, "a", `{}`)
+	delete(u.Object, "spec")
+	u.Object["status"] = parse[map[string]any](s.T, status)
+	applied, err := s.client.ApplyStatus(s.Context(), "a", u, metav1.ApplyOptions{FieldManager: "controller"})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return applied
+}
+
+// TestG7AClientMayResetManagedFields (rule G7): gates do not restore the entries.
+func TestG7AClientMayResetManagedFields(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
 	s.flipKept(true)
-	s.mustApplyAs("alice", "a", `{image: i, replicas: 3}`)
+	s.apply("alice", "a", `{image: i, replicas: 3}`)
 	s.flipKept(false)
 	u := s.get("a")
 	u.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{}}
@@ -341,20 +301,18 @@ func TestG7ManagedFieldsOfTheClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := u.GetManagedFields(); len(got) != 0 {
-		t.Errorf("managedFields are back: %v", got)
+		t.Errorf("managedFields are %v, want none", got)
 	}
-	if diff := cmp.Diff("foo:\n  baz: 1\nimage: i\nreplicas: 3", specOf(t, u)); diff != "" {
-		t.Errorf("spec (-want +got):\n%s", diff)
-	}
+	s.wantSpecOf("the object", u, "foo:\n  baz: 1\nimage: i\nreplicas: 3")
 }
 
-// TestG7ManagedFieldsOfAnUnknownVersion (G7): upstream cannot use them and leaves those that are persisted, and so do
-// the gates.
+// TestG7ManagedFieldsOfAnUnknownVersion (rule G7): upstream cannot use them and keeps the persisted ones. With gates it is the
+// same.
 func TestG7ManagedFieldsOfAnUnknownVersion(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
 	s.flipKept(true)
-	before := s.mustApplyAs("alice", "a", `{image: i, replicas: 3}`)
+	before := s.apply("alice", "a", `{image: i, replicas: 3}`)
 	s.flipKept(false)
 	u := s.get("a")
 	entries := u.GetManagedFields()
@@ -370,28 +328,26 @@ func TestG7ManagedFieldsOfAnUnknownVersion(t *testing.T) {
 	s.wantOwners(u, "alice")
 }
 
-// TestG7AWrongTypeInADisabledFieldChangesNoOwner (G7, R1): the gate keeps the field, so that schema validation passes,
-// and all else of the update has the owners that it has without the field.
+// TestG7AWrongTypeInADisabledFieldChangesNoOwner (rules G7, R1): the gate keeps the field, so schema validation passes. The
+// other fields of the update get owners as usual.
 func TestG7AWrongTypeInADisabledFieldChangesNoOwner(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
 	for _, w := range apiWriters() {
-		if w.apply {
+		if w.applies {
 			continue
 		}
 		t.Run(w.name, func(t *testing.T) {
-			s := s.in(t)
-			name := "typed-" + strings.ToLower(strings.ReplaceAll(w.name, " ", "-"))
+			s := s.forSubtest(t)
+			name := w.objectName("typed-")
 			s.flipKept(true)
-			s.mustApplyAs("alice", name, `{image: i, replicas: 3}`)
+			s.apply("alice", name, `{image: i, replicas: 3}`)
 			s.flipKept(false)
 			s.write(w, name, `{image: j, replicas: "5"}`)
 			s.wantWarnings(keptBy(".spec.replicas"))
 			u := s.get(name)
 			s.wantOwners(u, "alice")
-			if diff := cmp.Diff([]string{"writer"}, owners(t, u, "f:spec", "f:image")); diff != "" {
-				t.Errorf("owners of .spec.image (-want +got):\n%s", diff)
-			}
+			s.wantOwnersOf(u, []string{"f:spec", "f:image"}, "writer")
 		})
 	}
 }

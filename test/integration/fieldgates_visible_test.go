@@ -10,17 +10,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
-	"k8s.io/client-go/discovery"
 )
 
 const defaultsSchema = `
@@ -34,72 +31,34 @@ properties:
       replicas: {type: integer, default: 1}
 `
 
-// TestG8DefaultsOfDisabledFieldsDoNotApply looks at the stored bytes as well.
+// TestG8DefaultsOfDisabledFieldsDoNotApply (rules G8, G11) also checks what is in etcd.
 func TestG8DefaultsOfDisabledFieldsDoNotApply(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, replicasGate)
 	crd.Spec.Versions[0].Schema.OpenAPIV3Schema = parse[*apiextensionsv1.JSONSchemaProps](t, defaultsSchema)
 	s := newSubject(t, crd)
-	for name, tc := range map[string]struct{ spec, want string }{
-		"own":    {`{image: i}`, "image: i"},
-		"parent": {"", "image: fromParent"},
-	} {
-		u := cronTab(t, crd, name, `{}`)
-		delete(u.Object, "spec")
-		if tc.spec != "" {
-			u = cronTab(t, crd, name, tc.spec)
-		}
-		created, warnings := create(t, s.client, u, metav1.CreateOptions{})
-		if warnings != nil {
-			t.Errorf("%s: G8: a default draws warnings: %q", name, warnings)
-		}
-		if diff := cmp.Diff(tc.want, specOf(t, created)); diff != "" {
-			t.Errorf("%s: answer (-want +got):\n%s", name, diff)
-		}
-		if diff := cmp.Diff(tc.want, specOf(t, s.get(name))); diff != "" {
-			t.Errorf("%s: read back (-want +got):\n%s", name, diff)
-		}
+	withSpec, withoutSpec := cronTab(t, crd, "default-of-field", `{image: i}`), cronTab(t, crd, "default-of-spec", `{}`)
+	delete(withoutSpec.Object, "spec")
+	for _, tc := range []struct {
+		sent *unstructured.Unstructured
+		want string
+	}{{withSpec, "image: i"}, {withoutSpec, "image: fromParent"}} {
+		name := tc.sent.GetName()
+		created, warnings := create(t, s.client, tc.sent, metav1.CreateOptions{})
+		wantWarnings(t, "G8: create of "+name, nil, warnings)
+		s.wantSpecOf("the answer to the create of "+name, created, tc.want)
+		s.wantSpec(name, tc.want)
 		if stored := s.stored(name); strings.Contains(stored, "replicas") {
-			t.Errorf("%s: the stored object has replicas: %s", name, stored)
+			t.Errorf("%s: etcd has replicas: %s", name, stored)
 		}
 	}
 
-	// With the gate on the default applies on read; the object in storage is what it was (G11).
+	// With the gate enabled the default applies on read. The flip does not rewrite the object in etcd (G11).
 	s.flip(map[string]bool{"ReplicasFeatureGate": true}, `{image: i}`, "image: i\nreplicas: 1")
-	if diff := cmp.Diff("image: i\nreplicas: 1", specOf(t, s.get("own"))); diff != "" {
-		t.Errorf("with the gate on (-want +got):\n%s", diff)
-	}
-	if stored := s.stored("own"); strings.Contains(stored, "replicas") {
+	s.wantSpec("default-of-field", "image: i\nreplicas: 1")
+	if stored := s.stored("default-of-field"); strings.Contains(stored, "replicas") {
 		t.Errorf("the flip rewrote the object: %s", stored)
 	}
-}
-
-// stored returns the object's bytes in etcd, which for custom resources are JSON.
-func (s subject) stored(name string) string {
-	s.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{shared.etcd.URL}})
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer func() { _ = client.Close() }()
-	key := "/registry/" + s.crd.Spec.Group + "/" + s.crd.Spec.Names.Plural + "/default/" + name
-	got, err := client.Get(s.Context(), key)
-	if err != nil {
-		s.Fatal(err)
-	}
-	if len(got.Kvs) != 1 {
-		s.Fatalf("no object at %s", key)
-	}
-	var object unstructured.Unstructured
-	if err := json.Unmarshal(got.Kvs[0].Value, &object.Object); err != nil {
-		s.Fatal(err)
-	}
-	object.SetManagedFields(nil)
-	text, err := json.Marshal(object.Object)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return string(text)
 }
 
 // TestG12OpenAPIPublishesTheGates (rules G12, C8) before and after a flip.
@@ -107,55 +66,40 @@ func TestG12OpenAPIPublishesTheGates(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, `{component: istio, featureGates: [{name: G, preRelease: alpha, fieldPaths: [.spec.foo]}, {name: Below, preRelease: beta, fieldPaths: [.spec.foo.qux]}]}`)
 	s := newSubject(t, crd)
-	client, err := discovery.NewDiscoveryClientForConfig(shared.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := strings.Split(crd.Spec.Group, ".")
-	slices.Reverse(parts)
-	group := strings.Join(parts, ".")
-	documents := map[string]struct {
-		path   string
-		schema []string
-	}{
-		"v2": {"/openapi/v2", []string{"definitions", group + ".v1.CronTab"}},
-		"v3": {"/openapi/v3/apis/" + crd.Spec.Group + "/v1", []string{"components", "schemas", group + ".v1.CronTab"}},
-	}
-	extension := func(ctx context.Context, path string, at ...string) (any, error) {
-		raw, err := client.RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(ctx)
-		if err != nil {
-			return nil, err
-		}
-		var document map[string]any
-		if err := json.Unmarshal(raw, &document); err != nil {
-			return nil, err
-		}
-		value, _, _ := unstructured.NestedFieldNoCopy(document, append(at, "x-kubernetes-feature-gate")...)
-		return value, nil
-	}
-	for name, document := range documents {
-		foo := slices.Concat(document.schema, []string{"properties", "spec", "properties", "foo"})
+	for _, version := range []string{"v2", "v3"} {
 		for _, enabled := range []bool{false, true} {
-			s := s.in(t)
 			s.flip(map[string]bool{"G": enabled}, `{foo: {baz: 1}}`, map[bool]string{false: "{}", true: "foo:\n  baz: 1"}[enabled])
-			want := map[string]any{"component": "istio", "name": "G", "preRelease": "alpha", "enabled": enabled}
-			eventually(t, "OpenAPI "+name+" has the gate's state", func(ctx context.Context) (bool, error) {
-				got, err := extension(ctx, document.path, foo...)
-				return cmp.Equal(any(want), got), err
+			// Rule C8: a gate inside a disabled one is disabled.
+			want := map[string]any{
+				"foo":     map[string]any{"component": "istio", "name": "G", "preRelease": "alpha", "enabled": enabled},
+				"foo.qux": map[string]any{"component": "istio", "name": "Below", "preRelease": "beta", "enabled": enabled},
+			}
+			eventually(t, "OpenAPI "+version+" has the state of the gate", func(ctx context.Context) (bool, error) {
+				schema, err := shared.publishedSchema(ctx, t, crd, version)
+				return err == nil && cmp.Equal(want["foo"], gateExtension(t, schema, "spec", "foo")), err
 			})
-			// C8: the state of a nested gate is effective.
-			got, err := extension(t.Context(), document.path, append(foo, "properties", "qux")...)
+			schema, err := shared.publishedSchema(t.Context(), t, crd, version)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want = map[string]any{"component": "istio", "name": "Below", "preRelease": "beta", "enabled": enabled}
-			if diff := cmp.Diff(any(want), got); diff != "" {
-				t.Errorf("OpenAPI %s of the nested field (-want +got):\n%s", name, diff)
+			if diff := cmp.Diff(want["foo.qux"], gateExtension(t, schema, "spec", "foo", "qux")); diff != "" {
+				t.Errorf("OpenAPI %s of the nested field (-want +got):\n%s", version, diff)
 			}
 		}
 	}
 }
 
+// gateExtension returns x-kubernetes-feature-gate of a property in a published schema, or nil if there is none.
+func gateExtension(t *testing.T, schema json.RawMessage, property ...string) any {
+	t.Helper()
+	text := rawField(t, schema, append(propertyPath(property...), "x-kubernetes-feature-gate")...)
+	if text == "" {
+		return nil
+	}
+	return parse[any](t, text)
+}
+
+// TestV1Metrics (rule V1) checks the metrics of gates. A request counts once for each path of a gate, a dry run does not count.
 func TestV1Metrics(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, `
@@ -168,18 +112,10 @@ featureGates:
 `)
 	s := newSubject(t, crd)
 	series := func() []string {
-		t.Helper()
-		var found []string
-		for _, line := range strings.Split(shared.metrics(t), "\n") {
-			if strings.Contains(line, `group="`+crd.Spec.Group+`"`) && (strings.HasPrefix(line, "apiextensions_apiserver_custom_feature_gate_enabled{") || strings.HasPrefix(line, "apiextensions_apiserver_gated_field_writes_total{")) {
-				line = strings.TrimPrefix(line, "apiextensions_apiserver_")
-				found = append(found, strings.ReplaceAll(line, `group="`+crd.Spec.Group+`",`, ""))
-			}
-		}
-		return found
+		return shared.seriesOf(t, crd.Spec.Group, "custom_feature_gate_enabled{", "gated_field_writes_total{")
 	}
 	const object = `{image: i, replicas: 3, containers: [{name: a, size: 1}, {name: b, size: 2}]}`
-	create(t, s.client, cronTab(t, crd, "dry", object), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	create(t, s.client, cronTab(t, crd, "dry", object), metav1.CreateOptions{DryRun: dryRun})
 	gauges := []string{
 		`custom_feature_gate_enabled{component="istio",name="Below",pre_release="beta",resource="crontabs"} 0`,
 		`custom_feature_gate_enabled{component="istio",name="Foo",pre_release="alpha",resource="crontabs"} 0`,
@@ -187,7 +123,7 @@ featureGates:
 		`custom_feature_gate_enabled{component="istio",name="Replicas",pre_release="alpha",resource="crontabs"} 0`,
 	}
 	if diff := cmp.Diff(gauges, series()); diff != "" {
-		t.Errorf("after a dry run, which does not count (-want +got):\n%s", diff)
+		t.Errorf("series after a dry run (-want +got):\n%s", diff)
 	}
 
 	create(t, s.client, cronTab(t, crd, "a", object), metav1.CreateOptions{})
@@ -196,20 +132,27 @@ featureGates:
 		`gated_field_writes_total{action="dropped",name="Replicas",resource="crontabs"} 2`,
 	}
 	if diff := cmp.Diff(append(gauges, writes...), series()); diff != "" {
-		t.Errorf("after a create: once per path of a gate (-want +got):\n%s", diff)
+		t.Errorf("series after a create (-want +got):\n%s", diff)
 	}
 
 	shared.uninstall(t, crd.Name)
-	eventually(t, "the series are gone with the CRD", func(context.Context) (bool, error) {
+	eventually(t, "the series are removed with the CRD", func(context.Context) (bool, error) {
 		return len(series()) == 0, nil
 	})
 }
 
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+rules: [{level: Metadata, resources: [{group: "*"}]}]
+`
+
+// TestV2AuditAnnotations (rule V2) checks the annotations of gates and of unions.
 func TestV2AuditAnnotations(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
-	if err := os.WriteFile(policy, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, resources: [{group: \"*\"}]}]\n"), 0o600); err != nil {
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	server := startFor(t, options{featureGates: allGates, args: map[string]string{
@@ -225,7 +168,7 @@ func TestV2AuditAnnotations(t *testing.T) {
 		"featuregates.apiextensions.k8s.io/deprecated": ".spec.image (istio/Old)",
 	}
 	if diff := cmp.Diff(gates, auditAnnotations(t, log, "create", "audited")); diff != "" {
-		t.Errorf("of feature gates (-want +got):\n%s", diff)
+		t.Errorf("annotations about gates (-want +got):\n%s", diff)
 	}
 
 	crd = newUnionsCRD(t)
@@ -236,37 +179,46 @@ func TestV2AuditAnnotations(t *testing.T) {
 	}
 	unions := map[string]string{"unions.apiextensions.k8s.io/cleared": "spec.map.a.git,spec.source.http,spec.source.git"}
 	if diff := cmp.Diff(unions, auditAnnotations(t, log, "patch", "switched")); diff != "" {
-		t.Errorf("of unions (-want +got):\n%s", diff)
+		t.Errorf("annotations about unions (-want +got):\n%s", diff)
 	}
 }
 
-// auditAnnotations waits for the event of a request, and returns fairlead's annotations.
+// auditAnnotations waits for the audit event of a request and returns fairlead's annotations.
 func auditAnnotations(t *testing.T, log, verb, name string) map[string]string {
 	t.Helper()
-	var got map[string]string
-	eventually(t, "the event is logged", func(context.Context) (bool, error) {
-		file, err := os.Open(log)
-		if err != nil {
-			return false, err
+	var annotations map[string]string
+	eventually(t, "the event is in the audit log", func(context.Context) (bool, error) {
+		event, err := findEvent(log, verb, name)
+		if event != nil {
+			annotations = event.Annotations
 		}
-		defer func() { _ = file.Close() }()
-		lines := bufio.NewScanner(file)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			var event auditv1.Event
-			if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-				return false, err
-			}
-			isIt := event.Verb == verb && event.ObjectRef.Resource == "crontabs" && event.Stage == "ResponseComplete"
-			if isIt && (verb == "create" || event.ObjectRef.Name == name) {
-				got = event.Annotations
-				return true, nil
-			}
-		}
-		return false, lines.Err()
+		return event != nil, err
 	})
-	maps.DeleteFunc(got, func(key, _ string) bool {
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
 		return !strings.HasPrefix(key, "featuregates.") && !strings.HasPrefix(key, "unions.")
 	})
-	return got
+	return annotations
+}
+
+// findEvent returns the event of a completed request from the audit log, or nil if there is none. The event of a create does
+// not have the name of the object.
+func findEvent(log, verb, name string) (*auditv1.Event, error) {
+	file, err := os.Open(log)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		event := &auditv1.Event{}
+		if err := json.Unmarshal(lines.Bytes(), event); err != nil {
+			return nil, err
+		}
+		found := event.Verb == verb && event.ObjectRef.Resource == "crontabs" && event.Stage == "ResponseComplete"
+		if found && (verb == "create" || event.ObjectRef.Name == name) {
+			return event, nil
+		}
+	}
+	return nil, lines.Err()
 }

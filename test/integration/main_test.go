@@ -1,8 +1,6 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package integration proves on the built kube-apiserver, over etcd and with real clients, what a user can see. There
-// is a file per feature; every test names the rules of docs/rules.md that it proves.
 package integration
 
 import (

@@ -14,25 +14,20 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	applyv1 "k8s.io/apiextensions-apiserver/pkg/client/applyconfiguration/apiextensions/v1"
-	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 
 	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	applyfairlead "github.com/fairlead-dev/fairlead/pkg/client/applyconfiguration/apis/apiextensions"
 )
 
-// sourceUnion is the extension on the discriminators of sourceSchema whose name is type, as the server publishes it.
+// sourceUnion is the extension on the discriminators "type" of sourceSchema, as the server publishes it.
 const sourceUnion = `{"fieldMembers":{"":{},"Git":{"name":"git"},"None":{},"S3":{"name":"s3","optional":true}}}`
 
 // sourceUnionOf returns the extension on .spec.source.type.
@@ -41,35 +36,13 @@ func sourceUnionOf(crd *apiextensionsv1.CustomResourceDefinition) *fairlead.Unio
 	return schema.Properties["spec"].Properties["source"].Properties["type"].XUnions
 }
 
-// getCRD reads the CRD back.
-func (s *server) getCRD(t *testing.T, name string) *apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	crd, err := s.crds.ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return crd
-}
-
-// storedCRD returns the CRD's bytes in etcd, which are JSON.
+// storedCRD returns what etcd holds of the CRD, which is JSON.
 func (s *server) storedCRD(t *testing.T, name string) json.RawMessage {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{s.etcd.URL}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = client.Close() }()
-	got, err := client.Get(t.Context(), "/registry/apiextensions.k8s.io/customresourcedefinitions/"+name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(got.Kvs) != 1 {
-		t.Fatalf("no CRD %s in storage", name)
-	}
-	return got.Kvs[0].Value
+	return s.inEtcd(t, "/registry/apiextensions.k8s.io/customresourcedefinitions/"+name)
 }
 
-// rawField returns what JSON has at a path of keys, byte for byte; nothing if it has nothing there.
+// rawField returns the bytes at a path of keys in a JSON document, or "" if there are none.
 func rawField(t *testing.T, document json.RawMessage, at ...string) string {
 	t.Helper()
 	for _, key := range at {
@@ -84,7 +57,7 @@ func rawField(t *testing.T, document json.RawMessage, at ...string) string {
 	return string(document)
 }
 
-// below makes the path of a property from the root of a schema, as in propertyPath("spec", "source").
+// propertyPath returns the path of a property from the root of a schema, as in propertyPath("spec", "source").
 func propertyPath(names ...string) []string {
 	var path []string
 	for _, name := range names {
@@ -96,13 +69,11 @@ func propertyPath(names ...string) []string {
 	return path
 }
 
-// openAPI returns the schema of the custom resource in OpenAPI v2 or v3, as soon as the server publishes it.
-func (s *server) openAPI(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, version string) json.RawMessage {
+// publishedSchema returns the schema of the custom resource in OpenAPI v2 or v3, or nothing if it is not published.
+func (s *server) publishedSchema(
+	ctx context.Context, t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, version string,
+) (json.RawMessage, error) {
 	t.Helper()
-	client, err := discovery.NewDiscoveryClientForConfig(s.config)
-	if err != nil {
-		t.Fatal(err)
-	}
 	reversed := strings.Split(crd.Spec.Group, ".")
 	slices.Reverse(reversed)
 	name := strings.Join(reversed, ".") + ".v1." + crd.Spec.Names.Kind
@@ -110,64 +81,46 @@ func (s *server) openAPI(t *testing.T, crd *apiextensionsv1.CustomResourceDefini
 	if version == "v3" {
 		path, at = "/openapi/v3/apis/"+crd.Spec.Group+"/v1", []string{"components", "schemas", name}
 	}
-	var schema string
-	eventually(t, "OpenAPI "+version+" has the custom resource", func(ctx context.Context) (bool, error) {
-		raw, err := client.RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(ctx)
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		schema = rawField(t, raw, at...)
-		return schema != "", nil
-	})
-	return json.RawMessage(schema)
+	raw, err := s.getRaw(ctx, path)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.RawMessage(rawField(t, raw, at...)), nil
 }
 
-// TestU1EveryEncodingOfARequest (rules U1, C3) sends and reads the extension; CBOR is not served to clients of CRDs by
-// default.
+// awaitPublished returns the schema of the custom resource in OpenAPI v2 or v3 as soon as it is published.
+func (s *server) awaitPublished(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, version string) json.RawMessage {
+	t.Helper()
+	var schema json.RawMessage
+	eventually(t, "OpenAPI "+version+" has the custom resource", func(ctx context.Context) (_ bool, err error) {
+		schema, err = s.publishedSchema(ctx, t, crd, version)
+		return len(schema) > 0, err
+	})
+	return schema
+}
+
+// TestU1EveryEncodingOfARequest (rules U1, C3) sends and reads the extension.
 func TestU1EveryEncodingOfARequest(t *testing.T) {
 	t.Parallel()
-	for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf, runtime.ContentTypeYAML} {
-		t.Run(contentType, func(t *testing.T) {
-			t.Parallel()
-			config := rest.CopyConfig(shared.config)
-			config.ContentType, config.AcceptContentTypes = contentType, contentType
-			client, err := apiextensionsclient.NewForConfig(config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			crds := client.ApiextensionsV1().CustomResourceDefinitions()
-			crd := newUnionsCRD(t)
-			t.Cleanup(func() { shared.uninstall(t, crd.Name) })
-			if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			got, err := crds.Get(t.Context(), crd.Name, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(crd.Spec.Versions[0].Schema, got.Spec.Versions[0].Schema); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+	wantInEveryEncoding(t, newUnionsCRD, func(crd *apiextensionsv1.CustomResourceDefinition) any { return crd.Spec.Versions[0].Schema })
 }
 
-// TestU1StoredForm (rules U1, C3) looks at the bytes in etcd, which are v1beta1 whatever the client speaks.
+// TestU1StoredForm (rules U1, C3) checks what is in etcd, which is v1beta1 whatever the encoding of the request.
 func TestU1StoredForm(t *testing.T) {
 	t.Parallel()
 	crd := newUnionsCRD(t)
 	shared.install(t, crd)
 	stored := shared.storedCRD(t, crd.Name)
 	if got := rawField(t, stored, "apiVersion"); got != `"apiextensions.k8s.io/v1beta1"` {
-		t.Errorf("CRDs are stored as %s: does C3 still name all forms?", got)
+		t.Errorf("CRDs are stored as %s: rule C3 and its tests may lack a form", got)
 	}
-	// A schema that all versions have stands on top.
+	// In this form, a schema that all versions have is spec.validation.
 	at := slices.Concat([]string{"spec", "validation", "openAPIV3Schema"}, propertyPath("spec", "source", "type"))
 	if diff := cmp.Diff(sourceUnion, rawField(t, stored, append(at, "x-kubernetes-unions")...)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("the union in etcd (-want +got):\n%s", diff)
 	}
 }
 
@@ -193,7 +146,7 @@ func appliedSchema() *applyv1.JSONSchemaPropsApplyConfiguration {
 	return object().WithProperties(map[string]applyv1.JSONSchemaPropsApplyConfiguration{"spec": *spec})
 }
 
-// TestU1ApplyConfigurations (rules U1, C3) applies a CRD with the generated types, which a controller in Go does.
+// TestU1ApplyConfigurations (rules U1, C3) applies a CRD with the generated types, as controllers in Go do.
 func TestU1ApplyConfigurations(t *testing.T) {
 	t.Parallel()
 	model := newUnionsCRD(t)
@@ -205,16 +158,16 @@ func TestU1ApplyConfigurations(t *testing.T) {
 			WithPlural(names.Plural).WithSingular(names.Singular).WithKind(names.Kind).WithListKind(names.ListKind)).
 		WithVersions(applyv1.CustomResourceDefinitionVersion().WithName("v1").WithServed(true).WithStorage(true).
 			WithSchema(applyv1.CustomResourceValidation().WithOpenAPIV3Schema(appliedSchema()))))
-	crds := shared.crds.ApiextensionsV1().CustomResourceDefinitions()
+	crds := shared.crdClient()
 	if _, err := crds.Apply(t.Context(), config, metav1.ApplyOptions{FieldManager: "author"}); err != nil {
 		t.Fatal(err)
 	}
 	got := shared.getCRD(t, model.Name)
 	if diff := cmp.Diff(sourceUnionOf(model), sourceUnionOf(got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("the union (-want +got):\n%s", diff)
 	}
 
-	// What the manager owns can be had back and applied again, which changes nothing.
+	// The fields of the manager can be extracted and applied again, which changes nothing.
 	extracted, err := applyv1.ExtractCustomResourceDefinition(got, "author")
 	if err != nil {
 		t.Fatal(err)
@@ -224,12 +177,12 @@ func TestU1ApplyConfigurations(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(sourceUnionOf(model), sourceUnionOf(again)); diff != "" || again.Generation != got.Generation {
-		t.Errorf("applied again: generation %d (-want +got):\n%s", again.Generation, diff)
+		t.Errorf("applied again: generation is %d after %d, the union (-want +got):\n%s", again.Generation, got.Generation, diff)
 	}
 }
 
-// unionManifest is a CRD with a union as its author writes it, maybe with null, which the types in Go cannot hold. The
-// values of the enum are the keys of fieldMembers.
+// unionManifest returns the manifest of a CRD with a union. Unlike the Go types, it may have null in fieldMembers. The enum has
+// the keys of fieldMembers.
 func unionManifest(t *testing.T, group, fieldMembers, description string) string {
 	t.Helper()
 	values := slices.Sorted(maps.Keys(parse[map[string]any](t, fieldMembers)))
@@ -263,11 +216,10 @@ spec:
 `, group, description, strings.Join(values, ", "), fieldMembers)
 }
 
-// membersOf returns the fieldMembers of a manifest's CRD as the server answers them, and the CRD's generation.
+// membersOf returns the fieldMembers of a CRD of unionManifest as the server answers them, and the CRD's generation.
 func (s *server) membersOf(t *testing.T, name string) (members string, generation int64) {
 	t.Helper()
-	raw, err := s.crds.Discovery().RESTClient().Get().
-		AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + name).DoRaw(t.Context())
+	raw, err := s.getRaw(t.Context(), "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,86 +238,103 @@ func (s *server) membersOf(t *testing.T, name string) (members string, generatio
 	return string(text), crd.GetGeneration()
 }
 
-// TestU1NullIsAValueWithoutAMember (rule U1) goes through every way in which kubectl writes a CRD: {} and null are both
-// stored and published as {}.
+// nullStep writes a CRD of unionManifest with kubectl.
+type nullStep struct {
+	command              string // of kubectl
+	members, description string // of the manifest
+	want                 string // fieldMembers afterwards
+	unchanged            bool   // the write changes nothing
+}
+
+const (
+	emptyMember = `{Git: {name: git}, None: {}}`
+	nullMember  = `{Git: {name: git}, None: null}`
+	gitNone     = `{"Git":{"name":"git"},"None":{}}`
+)
+
+// firstStep creates the CRD.
+func firstStep(command, members string) nullStep {
+	return nullStep{command, members, "a", gitNone, false}
+}
+
+// laterSteps write the CRD after it was created. For an apply that creates see TestU1KubectlApplyThatCreatesLosesNull.
+func laterSteps(command string) []nullStep {
+	return []nullStep{
+		{command, nullMember, "b", gitNone, false},
+		{command, nullMember, "b", gitNone, true},
+		{command, nullMember, "c", gitNone, false},
+		{command, `{Git: {name: git}, None: null, New: null}`, "c", `{"Git":{"name":"git"},"New":{},"None":{}}`, false},
+		{command, `{Git: {name: git}, None: {}, New: null}`, "c", `{"Git":{"name":"git"},"New":{},"None":{}}`, true},
+		{command, `{Git: {name: git}, New: null}`, "c", `{"Git":{"name":"git"},"New":{}}`, false},
+		{command, `{Git: null, New: {}}`, "c", `{"Git":{},"New":{}}`, false},
+		{command, `{Git: {name: git}, New: {name: s3, optional: true}}`, "c",
+			`{"Git":{"name":"git"},"New":{"name":"s3","optional":true}}`, false},
+		{command, `{Git: {name: git}, New: {name: null, optional: null}}`, "c",
+			`{"Git":{"name":"git"},"New":{}}`, false},
+		{command, nullMember, "c", gitNone, false},
+	}
+}
+
+// TestU1NullIsAValueWithoutAMember (rule U1) writes CRDs in every way that kubectl has: {} and null are both stored and
+// published as {}.
 func TestU1NullIsAValueWithoutAMember(t *testing.T) {
 	t.Parallel()
-	type step struct {
-		command, members, description, want string
-		unchanged                           bool // the write changes nothing
-	}
-	const (
-		empty   = `{Git: {name: git}, None: {}}`
-		null    = `{Git: {name: git}, None: null}`
-		gitNone = `{"Git":{"name":"git"},"None":{}}`
-	)
-	// These come after a first step that creates the CRD; for apply see TestU1KubectlApplyThatCreatesLosesNull.
-	later := func(command string) []step {
-		return []step{
-			{command, null, "b", gitNone, false},
-			{command, null, "b", gitNone, true},
-			{command, null, "c", gitNone, false},
-			{command, `{Git: {name: git}, None: null, New: null}`, "c", `{"Git":{"name":"git"},"New":{},"None":{}}`, false},
-			{command, `{Git: {name: git}, None: {}, New: null}`, "c", `{"Git":{"name":"git"},"New":{},"None":{}}`, true},
-			{command, `{Git: {name: git}, New: null}`, "c", `{"Git":{"name":"git"},"New":{}}`, false},
-			{command, `{Git: null, New: {}}`, "c", `{"Git":{},"New":{}}`, false},
-			{command, `{Git: {name: git}, New: {name: s3, optional: true}}`, "c",
-				`{"Git":{"name":"git"},"New":{"name":"s3","optional":true}}`, false},
-			{command, `{Git: {name: git}, New: {name: null, optional: null}}`, "c",
-				`{"Git":{"name":"git"},"New":{}}`, false},
-			{command, null, "c", gitNone, false},
-		}
-	}
-	first := func(command, members string) step { return step{command, members, "a", gitNone, false} }
-	for name, steps := range map[string][]step{
-		"create with {}":    {first("create", empty)},
-		"create with null":  {first("create", null)},
-		"replace":           append([]step{first("create", empty)}, later("replace")...),
-		"apply":             append([]step{first("apply", empty)}, later("apply")...),
-		"server-side apply": append([]step{first("apply --server-side", null)}, later("apply --server-side")...),
+	for name, steps := range map[string][]nullStep{
+		"create with {}":    {firstStep("create", emptyMember)},
+		"create with null":  {firstStep("create", nullMember)},
+		"replace":           append([]nullStep{firstStep("create", emptyMember)}, laterSteps("replace")...),
+		"apply":             append([]nullStep{firstStep("apply", emptyMember)}, laterSteps("apply")...),
+		"server-side apply": append([]nullStep{firstStep("apply --server-side", nullMember)}, laterSteps("apply --server-side")...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			group := "g" + rand.String(8) + ".example.com"
-			crd := "crontabs." + group
-			t.Cleanup(func() { shared.uninstall(t, crd) })
-			var last int64
-			for i, step := range steps {
-				file := unionManifest(t, group, step.members, step.description)
-				shared.kubectl(t, file, append(strings.Fields(step.command), "-f", "-")...)
-				if i == 0 {
-					// Until then the server's controllers write the CRD too, and a replace may conflict.
-					eventually(t, "the CRD is established", func(context.Context) (bool, error) {
-						_, _, err := shared.tryKubectl("", "wait", "--for=condition=Established", "crd", crd)
-						return err == nil, nil // it fails where the CRD has no conditions yet
-					})
-				}
-				members, generation := shared.membersOf(t, crd)
-				if diff := cmp.Diff(step.want, members); diff != "" {
-					t.Errorf("step %d, %s of %s (-want +got):\n%s", i, step.command, step.members, diff)
-				}
-				if (generation == last) != step.unchanged {
-					t.Errorf("step %d, %s of %s: generation %d after %d", i, step.command, step.members, generation, last)
-				}
-				last = generation
-			}
-			want := `{"fieldMembers":` + gitNone + `}`
-			at := append(propertyPath("spec", "type"), "x-kubernetes-unions")
-			stored := json.RawMessage(rawField(t, shared.storedCRD(t, crd), "spec", "validation", "openAPIV3Schema"))
-			if diff := cmp.Diff(want, rawField(t, stored, at...)); diff != "" {
-				t.Errorf("stored (-want +got):\n%s", diff)
-			}
-			published := shared.openAPI(t, shared.getCRD(t, crd), "v3")
-			if diff := cmp.Diff(want, rawField(t, published, at...)); diff != "" {
-				t.Errorf("published (-want +got):\n%s", diff)
-			}
+			t.Cleanup(func() { shared.uninstall(t, "crontabs."+group) })
+			playNullSteps(t, group, steps)
+			wantStoredAndPublished(t, "crontabs."+group, `{"fieldMembers":`+gitNone+`}`)
 		})
 	}
 }
 
-// TestU1KubectlApplyThatCreatesLosesNull is a known limit of rule U1: a client-side kubectl apply that creates an
-// object removes each null from it before it is sent. The server cannot know; it refuses the CRD by rule U2 and tells
-// to write {}. A later apply keeps null, since it sends the whole list of versions.
+// playNullSteps compares fieldMembers after each step, and whether the generation changes.
+func playNullSteps(t *testing.T, group string, steps []nullStep) {
+	t.Helper()
+	crd := "crontabs." + group
+	var last int64
+	for i, step := range steps {
+		file := unionManifest(t, group, step.members, step.description)
+		shared.kubectl(t, file, append(strings.Fields(step.command), "-f", "-")...)
+		if i == 0 {
+			shared.waitEstablished(t, crd) // before that, a replace may conflict with the server's own controllers
+		}
+		members, generation := shared.membersOf(t, crd)
+		if diff := cmp.Diff(step.want, members); diff != "" {
+			t.Errorf("step %d, %s of %s: fieldMembers (-want +got):\n%s", i, step.command, step.members, diff)
+		}
+		if (generation == last) != step.unchanged {
+			t.Errorf("step %d, %s of %s: generation is %d after %d", i, step.command, step.members, generation, last)
+		}
+		last = generation
+	}
+}
+
+// wantStoredAndPublished compares the union of a CRD of unionManifest in etcd and in OpenAPI.
+func wantStoredAndPublished(t *testing.T, crd, want string) {
+	t.Helper()
+	at := append(propertyPath("spec", "type"), "x-kubernetes-unions")
+	stored := json.RawMessage(rawField(t, shared.storedCRD(t, crd), "spec", "validation", "openAPIV3Schema"))
+	if diff := cmp.Diff(want, rawField(t, stored, at...)); diff != "" {
+		t.Errorf("the union in etcd (-want +got):\n%s", diff)
+	}
+	published := shared.awaitPublished(t, shared.getCRD(t, crd), "v3")
+	if diff := cmp.Diff(want, rawField(t, published, at...)); diff != "" {
+		t.Errorf("the union in OpenAPI (-want +got):\n%s", diff)
+	}
+}
+
+// TestU1KubectlApplyThatCreatesLosesNull (rules U1, U2) shows a known limit of rule U1: a client-side kubectl apply that creates
+// an object removes every null before it sends the object. The server refuses such a CRD by rule U2, with an error that says to
+// write {}. A later apply keeps null, since it sends the whole list of versions.
 func TestU1KubectlApplyThatCreatesLosesNull(t *testing.T) {
 	t.Parallel()
 	group := "g" + rand.String(8) + ".example.com"
@@ -381,7 +350,7 @@ func TestU1KubectlApplyThatCreatesLosesNull(t *testing.T) {
 	shared.kubectl(t, strings.Replace(file, "null", "{}", 1), "apply", "-f", "-")
 }
 
-// TestU1NullInAJSONPatch (rule U1) is the one kind of patch that can say null.
+// TestU1NullInAJSONPatch (rule U1): a JSON patch is the only patch that can set null.
 func TestU1NullInAJSONPatch(t *testing.T) {
 	t.Parallel()
 	crd := newUnionsCRD(t)
@@ -389,7 +358,7 @@ func TestU1NullInAJSONPatch(t *testing.T) {
 	const at = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/source/properties/type"
 	patch := `[{"op": "add", "path": "` + at + `/enum/-", "value": "New"},` +
 		`{"op": "add", "path": "` + at + `/x-kubernetes-unions/fieldMembers/New", "value": null}]`
-	got, err := shared.crds.ApiextensionsV1().CustomResourceDefinitions().
+	got, err := shared.crdClient().
 		Patch(t.Context(), crd.Name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -397,17 +366,16 @@ func TestU1NullInAJSONPatch(t *testing.T) {
 	want := sourceUnionOf(crd).DeepCopy()
 	want.FieldMembers["New"] = fairlead.MemberField{}
 	if diff := cmp.Diff(want, sourceUnionOf(got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("the union (-want +got):\n%s", diff)
 	}
 }
 
-// wantPublished compares the extensions in OpenAPI of the custom resource with those of the CRD: the schema has a union
-// wherever one can be, so that any depth is proven.
+// wantPublished compares the extensions in OpenAPI with those of a CRD with sourceSchema, which has unions at any depth.
 func wantPublished(t *testing.T, s *server, crd *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	const proxyUnion = `{"fieldMembers":{"":{},"HTTP":{"name":"http"},"SOCKS":{"name":"socks"}}}`
 	for _, version := range []string{"v2", "v3"} {
-		schema := s.openAPI(t, crd, version)
+		schema := s.awaitPublished(t, crd, version)
 		want, got := map[string]string{}, map[string]string{}
 		for _, object := range [][]string{
 			{"spec", "source"}, {"status", "source"},
@@ -415,13 +383,13 @@ func wantPublished(t *testing.T, s *server, crd *apiextensionsv1.CustomResourceD
 		} {
 			for name, union := range map[string]string{"type": sourceUnion, "proxy": proxyUnion, "git": ""} {
 				property := append(slices.Clone(object), name)
-				place := strings.Join(property, ".")
-				want[place] = union
-				got[place] = rawField(t, schema, append(propertyPath(property...), "x-kubernetes-unions")...)
+				path := strings.Join(property, ".")
+				want[path] = union
+				got[path] = rawField(t, schema, append(propertyPath(property...), "x-kubernetes-unions")...)
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("OpenAPI %s (-want +got):\n%s", version, diff)
+			t.Errorf("unions in OpenAPI %s (-want +got):\n%s", version, diff)
 		}
 	}
 }
@@ -433,8 +401,8 @@ func TestU1OpenAPIPublishesTheUnions(t *testing.T) {
 	wantPublished(t, shared, crd)
 }
 
-// TestU1OpenAPIOfNullable (rule U1): upstream's OpenAPI v2 has no properties of an object that may be null, so the
-// unions in it are published in v3 only. That of a nullable discriminator is published in both.
+// TestU1OpenAPIOfNullable (rule U1): upstream's OpenAPI v2 does not have the properties of a nullable object, so the unions in
+// it are only published in v3. The union of a nullable discriminator is published in both.
 func TestU1OpenAPIOfNullable(t *testing.T) {
 	t.Parallel()
 	crd := newUnionsCRD(t)
@@ -451,18 +419,18 @@ properties:
 	shared.install(t, crd)
 	const union = `{"fieldMembers":{"":{},"A":{}}}`
 	for version, nested := range map[string]string{"v2": "", "v3": union} {
-		schema := shared.openAPI(t, crd, version)
+		schema := shared.awaitPublished(t, crd, version)
 		got := []string{
 			rawField(t, schema, append(propertyPath("a"), "x-kubernetes-unions")...),
 			rawField(t, schema, append(propertyPath("b", "c"), "x-kubernetes-unions")...),
 		}
 		if diff := cmp.Diff([]string{union, nested}, got); diff != "" {
-			t.Errorf("OpenAPI %s (-want +got):\n%s", version, diff)
+			t.Errorf("unions in OpenAPI %s (-want +got):\n%s", version, diff)
 		}
 	}
 }
 
-// TestU1Explain: kubectl tells the author of a CRD what the extension is.
+// TestU1Explain (rule U1): kubectl explain describes the extension.
 func TestU1Explain(t *testing.T) {
 	t.Parallel()
 	const extension = "crd.spec.versions.schema.openAPIV3Schema.x-kubernetes-unions"
@@ -479,45 +447,46 @@ func TestU1Explain(t *testing.T) {
 		},
 	} {
 		stdout, _ := shared.kubectl(t, "", "explain", path)
-		// kubectl breaks lines as it likes.
+		// kubectl wraps lines.
 		stdout = strings.Join(strings.Fields(stdout), " ")
 		for _, text := range texts {
 			if !strings.Contains(stdout, text) {
-				t.Errorf("explain %s lacks %q:\n%s", path, text, stdout)
+				t.Errorf("kubectl explain %s does not print %q:\n%s", path, text, stdout)
 			}
 		}
 	}
 	stdout, _ := shared.kubectl(t, "", "explain", extension, "--recursive")
 	want := "fieldMembers <map[string]MemberField> name <string> optional <boolean>"
 	if got := strings.Join(strings.Fields(stdout), " "); !strings.HasSuffix(got, want) {
-		t.Errorf("explain --recursive lacks %q:\n%s", want, stdout)
+		t.Errorf("kubectl explain --recursive does not end with %q:\n%s", want, stdout)
 	}
 }
 
-// The parts of the schemas that rule U2 judges.
+// Parts of schemas with unions.
 const (
 	gitUnion = `{type: string, enum: [Git], x-kubernetes-unions: {fieldMembers: {Git: {name: git}}}}`
 	bothKeys = `x-kubernetes-unions: {fieldMembers: {Git: {name: git}, S3: {name: s3}}}`
 
-	// atType is where most of them stand; $ is the schema of the custom resource.
+	// atType is the path of the discriminator in most of them; $ is the schema of the custom resource.
 	atType = "$.properties[spec].properties[type]"
 )
 
-// gitOrS3 makes the schema of a custom resource whose spec has a union with this discriminator.
+// gitOrS3 returns the schema of a custom resource whose spec has a union with this discriminator.
 func gitOrS3(discriminator string) string {
 	return inSpec(`required: [type], properties: {type: {` + discriminator + `}, git: {type: object}, s3: {type: object}}`)
 }
 
+// inSpec returns the schema of a custom resource with parts of the schema of its spec.
 func inSpec(schema string) string {
 	return `{type: object, properties: {spec: {type: object, ` + schema + `}}}`
 }
 
-// gitAndS3 makes the schema of a custom resource whose union has these fieldMembers.
+// gitAndS3 returns the schema of a custom resource whose union has these fieldMembers.
 func gitAndS3(fieldMembers string) string {
 	return gitOrS3(`type: string, enum: [Git, S3], x-kubernetes-unions: {fieldMembers: {` + fieldMembers + `}}`)
 }
 
-// unionRejections has every kind of error of rule U2, as path and type, with the errors of upstream that come along.
+// unionRejections has every kind of error of rule U2, as path and type, and upstream's errors about the same schemas.
 var unionRejections = []struct {
 	name, schema string
 	want         []string
@@ -529,7 +498,7 @@ var unionRejections = []struct {
 	{"no type, any value", gitOrS3(`x-kubernetes-preserve-unknown-fields: true, enum: [Git, S3], ` + bothKeys),
 		[]string{atType + ".type: FieldValueRequired"}},
 	{"no type", gitOrS3(`enum: [Git, S3], ` + bothKeys), []string{
-		atType + ".type: FieldValueRequired", // upstream's, of every property
+		atType + ".type: FieldValueRequired", // upstream's, for every property
 		atType + ".type: FieldValueRequired",
 	}},
 	{"no enum", gitOrS3(`type: string, ` + bothKeys),
@@ -610,24 +579,24 @@ func underJunctor(junctor string) string {
 	return inSpec(`properties: {type: {type: string}}, ` + junctor)
 }
 
-// fromBothChecks is an error under a junctor: upstream's check of structural schemas says there of every extension that
-// it "must be undefined to be structural", ours says where to put it.
+// fromBothChecks returns an error under a junctor twice. Upstream's check of structural schemas says about every extension there
+// that it "must be undefined to be structural"; ours says where the union belongs.
 func fromBothChecks(err string) []string {
 	return []string{err, err}
 }
 
-// TestU2RejectedAtTheirPath (rule U2) creates and updates CRDs of one and of two versions. Upstream judges the internal
-// form, in which a schema stands on top if there is one for all versions.
+// TestU2RejectedAtTheirPath (rule U2) creates and updates CRDs of one and of two versions. Validation gets the internal form, in
+// which the schema is spec.validation if all versions have the same.
 func TestU2RejectedAtTheirPath(t *testing.T) {
 	t.Parallel()
 	const top, second = "spec.validation.openAPIV3Schema", "spec.versions[1].schema.openAPIV3Schema"
 	single, double := newUnionsCRD(t), newUnionsCRD(t)
-	serve(t, double, "v2", gitAndS3(`Git: {name: git}, S3: {name: s3}`))
+	serveVersion(t, double, "v2", gitAndS3(`Git: {name: git}, S3: {name: s3}`))
 	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{single, double} {
 		shared.install(t, crd)
 	}
 	for _, tc := range unionRejections {
-		t.Run(tc.name, func(t *testing.T) {
+		t.Run("U2: "+tc.name+" is refused", func(t *testing.T) {
 			t.Parallel()
 			schema := parse[*apiextensionsv1.JSONSchemaProps](t, tc.schema)
 			wantCauses(t, "create", top, tc.want, dryCreate(t, schema))
@@ -639,7 +608,7 @@ func TestU2RejectedAtTheirPath(t *testing.T) {
 	}
 }
 
-// dryCreate tries to create a CRD with these schemas in its versions.
+// dryCreate sends a dry-run create of a CRD with these schemas in its versions.
 func dryCreate(t *testing.T, schemas ...*apiextensionsv1.JSONSchemaProps) error {
 	t.Helper()
 	crd := newUnionsCRD(t)
@@ -650,30 +619,30 @@ func dryCreate(t *testing.T, schemas ...*apiextensionsv1.JSONSchemaProps) error 
 			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: schema},
 		})
 	}
-	_, err := shared.crds.ApiextensionsV1().CustomResourceDefinitions().
-		Create(t.Context(), crd, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err := shared.crdClient().
+		Create(t.Context(), crd, metav1.CreateOptions{DryRun: dryRun})
 	return err
 }
 
-// dryUpdate tries to give another schema to the last version of a CRD.
+// dryUpdate sends a dry-run update of a CRD with another schema in its last version.
 func dryUpdate(t *testing.T, name string, schema *apiextensionsv1.JSONSchemaProps) error {
 	t.Helper()
 	// The server's own controllers write the status of a CRD while it is new.
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		crd := shared.getCRD(t, name)
 		crd.Spec.Versions[len(crd.Spec.Versions)-1].Schema.OpenAPIV3Schema = schema
-		_, err := shared.crds.ApiextensionsV1().CustomResourceDefinitions().
-			Update(t.Context(), crd, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := shared.crdClient().
+			Update(t.Context(), crd, metav1.UpdateOptions{DryRun: dryRun})
 		return err
 	})
 }
 
-// wantCauses compares path and type of everything that is wrong with a CRD whose schema stands at root.
+// wantCauses compares path and type of all errors about an object. A path that starts with $ is below root.
 func wantCauses(t *testing.T, what, root string, want []string, err error) {
 	t.Helper()
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) {
-		t.Errorf("%s: not refused as invalid: %v", what, err)
+		t.Errorf("%s: the request is not refused as invalid: %v", what, err)
 		return
 	}
 	var got []string
@@ -689,7 +658,7 @@ func wantCauses(t *testing.T, what, root string, want []string, err error) {
 	}
 }
 
-// TestU2Warnings: what is odd draws a warning on the write that introduces it, and no other.
+// TestU2Warnings (rule U2): a warning is given on the write that introduces its cause, and on no other.
 func TestU2Warnings(t *testing.T) {
 	t.Parallel()
 	const (
@@ -702,18 +671,12 @@ func TestU2Warnings(t *testing.T) {
     Git: {name: repository}, S3: {name: s3}}}},
   repository: {type: object}, s3: {type: object}, bucket: {type: object}}`))
 	user := shared.install(t, crd).user
-	wantWarnings := func(want ...string) {
-		t.Helper()
-		if diff := cmp.Diff(want, user.warnings.take()); diff != "" {
-			t.Errorf("warnings (-want +got):\n%s", diff)
-		}
-	}
-	wantWarnings(
-		at+`.default: a client that leaves out the discriminator of a union selects "Git"`,
-		at+`.x-kubernetes-unions.fieldMembers[Git].name: member "repository" does not match its value "Git"`+byConvention,
-	)
+	wantWarnings(t, "create", []string{
+		at + `.default: a client that leaves out the discriminator of a union selects "Git"`,
+		at + `.x-kubernetes-unions.fieldMembers[Git].name: member "repository" does not match its value "Git"` + byConvention,
+	}, user.warnings.take())
 
-	crds := user.crds.ApiextensionsV1().CustomResourceDefinitions()
+	crds := user.crdClient()
 	set := func(path, value string) {
 		t.Helper()
 		patch := []byte(`[{"op": "add", "path": "` + path + `", "value": ` + value + `}]`)
@@ -724,51 +687,43 @@ func TestU2Warnings(t *testing.T) {
 	const schema = "/spec/versions/0/schema/openAPIV3Schema"
 	set("/metadata/labels", `{"a": "b"}`)
 	set(schema+"/description", `"d"`)
-	wantWarnings()
+	wantWarnings(t, "patches of a label and a description", nil, user.warnings.take())
 	set(schema+"/properties/spec/properties/type/x-kubernetes-unions/fieldMembers/S3/name", `"bucket"`)
-	wantWarnings(
+	wantWarnings(t, "a patch of a member's name", []string{
 		at + `.x-kubernetes-unions.fieldMembers[S3].name: member "bucket" does not match its value "S3"` + byConvention,
-	)
+	}, user.warnings.take())
 }
 
-// TestU2AVersionWithoutTheUnionWarns (rule U2), where nothing is converted and a write in it goes round the union.
+// TestU2AVersionWithoutTheUnionWarns (rule U2): with conversion None, a write in a version without the union bypasses it.
 func TestU2AVersionWithoutTheUnionWarns(t *testing.T) {
 	t.Parallel()
-	crd := newCRD(t, `{}`)
-	crd.Spec.CustomFeatureGates = nil
-	crd.Spec.Versions[0].Schema.OpenAPIV3Schema = parse[*apiextensionsv1.JSONSchemaProps](t, gitOrS3(`type: string, enum: [Git, S3], `+bothKeys))
-	serve(t, crd, "v2", gitOrS3(`type: string, enum: [Git, S3]`))
+	crd := newCRDWithSchema(t, parse[*apiextensionsv1.JSONSchemaProps](t, gitOrS3(`type: string, enum: [Git, S3], `+bothKeys)))
+	serveVersion(t, crd, "v2", gitOrS3(`type: string, enum: [Git, S3]`))
 	user := shared.install(t, crd).user
 	want := []string{`spec.versions[1].schema.openAPIV3Schema.properties[spec].properties[type]: ` +
 		`has no x-kubernetes-unions, unlike version "v1": a write in version "v2" goes round the union`}
-	if diff := cmp.Diff(want, user.warnings.take()); diff != "" {
-		t.Errorf("create: warnings (-want +got):\n%s", diff)
-	}
+	wantWarnings(t, "create", want, user.warnings.take())
 	patch := []byte(`{"metadata": {"labels": {"a": "b"}}}`)
-	if _, err := user.crds.ApiextensionsV1().CustomResourceDefinitions().
+	if _, err := user.crdClient().
 		Patch(t.Context(), crd.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := user.warnings.take(); got != nil {
-		t.Errorf("a label: warnings %q", got)
-	}
+	wantWarnings(t, "a patch of a label", nil, user.warnings.take())
 }
 
-// TestF3WithTheGateOffTheExtensionIsKept (rules F3, F2): it is checked and published, and has no effect.
+// TestF3WithTheGateOffTheExtensionIsKept (rules F2, F3): it is validated and published, and has no effect.
 func TestF3WithTheGateOffTheExtensionIsKept(t *testing.T) {
 	t.Parallel()
 	s := startFor(t, options{})
 	crd := newUnionsCRD(t)
-	client := s.install(t, crd)
+	o := object{subject{T: t, crd: crd, client: s.install(t, crd)}, "both"}
 	if diff := cmp.Diff(crd.Spec.Versions[0].Schema, s.getCRD(t, crd.Name).Spec.Versions[0].Schema); diff != "" {
-		t.Errorf("the CRD (-want +got):\n%s", diff)
+		t.Errorf("the schema of the CRD (-want +got):\n%s", diff)
 	}
 	wantPublished(t, s, crd)
 
-	broken := newUnionsCRD(t)
-	noEnum := parse[*apiextensionsv1.JSONSchemaProps](t, gitOrS3(`type: string, `+bothKeys))
-	broken.Spec.Versions[0].Schema.OpenAPIV3Schema = noEnum
-	_, err := s.crds.ApiextensionsV1().CustomResourceDefinitions().Create(t.Context(), broken, metav1.CreateOptions{})
+	noEnum := newCRDWithSchema(t, parse[*apiextensionsv1.JSONSchemaProps](t, gitOrS3(`type: string, `+bothKeys)))
+	_, err := s.crdClient().Create(t.Context(), noEnum, metav1.CreateOptions{})
 	wantCauses(t, "U2: create", "spec.validation.openAPIV3Schema", []string{atType + ".enum: FieldValueRequired"}, err)
 
 	for name, spec := range map[string]string{
@@ -776,26 +731,18 @@ func TestF3WithTheGateOffTheExtensionIsKept(t *testing.T) {
 		"missing": `{source: {type: Git}}`,
 		"deep":    `{map: {a: {type: None, git: {url: u}}}, atomic: [{s3: {}}]}`,
 	} {
-		created, warnings := create(t, client, cronTab(t, crd, name, spec), metav1.CreateOptions{})
-		if diff := cmp.Diff(parse[any](t, spec), parse[any](t, specOf(t, created))); diff != "" || warnings != nil {
-			t.Errorf("%s: warnings %q, spec (-want +got):\n%s", name, warnings, diff)
-		}
+		created, warnings := create(t, o.client, cronTab(t, crd, name, spec), metav1.CreateOptions{})
+		wantWarnings(t, "create of "+name, nil, warnings)
+		wantSpec(t, name, created, spec)
 	}
-	patch := []byte(`{"spec": {"source": {"type": "None"}}}`)
-	switched, err := client.Patch(t.Context(), "both", types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
+	if err := o.merge("m", `{source: {type: None}}`); err != nil {
 		t.Fatal(err)
 	}
-	want := `{source: {type: None, git: {url: u}, s3: {bucket: b}}}`
-	if diff := cmp.Diff(parse[any](t, want), parse[any](t, specOf(t, switched))); diff != "" {
-		t.Errorf("a switch: spec (-want +got):\n%s", diff)
-	}
-	if warnings := client.warnings.take(); warnings != nil {
-		t.Errorf("a switch: warnings %q", warnings)
-	}
+	o.wantWarnings()
+	o.wantSpec(`{source: {type: None, git: {url: u}, s3: {bucket: b}}}`)
 }
 
-// TestC6AGateOnADiscriminatorIsRefused, wherever the union is; its members and its struct may be guarded.
+// TestC6AGateOnADiscriminatorIsRefused (rule C6), wherever the union is. Members and the object with the union may be guarded.
 func TestC6AGateOnADiscriminatorIsRefused(t *testing.T) {
 	t.Parallel()
 	for path, refused := range map[string]bool{
@@ -809,10 +756,9 @@ func TestC6AGateOnADiscriminatorIsRefused(t *testing.T) {
 		".spec.map":             false,
 	} {
 		crd := newUnionsCRD(t)
-		crd.Spec.CustomFeatureGates = parse[*fairlead.CustomResourceDefinitionFeatureGates](t,
-			`featureGates: [{name: G, preRelease: alpha, fieldPaths: ["`+path+`"]}]`)
-		_, err := shared.crds.ApiextensionsV1().CustomResourceDefinitions().
-			Create(t.Context(), crd, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		crd.Spec.CustomFeatureGates = gatesOf(t, `featureGates: [{name: G, preRelease: alpha, fieldPaths: ["`+path+`"]}]`)
+		_, err := shared.crdClient().
+			Create(t.Context(), crd, metav1.CreateOptions{DryRun: dryRun})
 		if !refused {
 			if err != nil {
 				t.Errorf("%s: refused: %v", path, err)

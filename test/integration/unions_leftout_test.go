@@ -4,23 +4,19 @@
 package integration
 
 import (
-	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/hack/unions-table/matrix"
 )
 
 const leftOutS3 = `spec.source.type: Required value: must be given when spec.source.s3 is set: the persisted value is "S3"`
 
-// leftOutRows are requests that leave out the discriminator, or write it, where it has the default Git. The matrix has
-// what becomes of them without a default.
+// leftOutRows are requests that leave out the discriminator, or set it, when its default is Git. For their outcome without a
+// default see the test matrix.
 const leftOutRows = `
 - name: leaves out type, with a member that the default does not select
   persisted: {note: a, source: {type: S3, s3: {bucket: s}}}
@@ -62,7 +58,7 @@ const leftOutRows = `
     want: {spec: {source: {type: S3, s3: {bucket: s}}}}
 `
 
-// newDefaultedUnion returns a CRD whose discriminator has a default.
+// newDefaultedUnion returns skewedCRD with a default for the discriminator.
 func newDefaultedUnion(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd := skewedCRD(t, "optional")
@@ -73,7 +69,7 @@ func newDefaultedUnion(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	return crd
 }
 
-// TestU43ADefaultNeverSwitches (rules U4.3, V3), by every way to write.
+// TestU43ADefaultNeverSwitches (rules U4.3, V3) plays leftOutRows with every way to write.
 func TestU43ADefaultNeverSwitches(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newDefaultedUnion(t))
@@ -82,172 +78,147 @@ func TestU43ADefaultNeverSwitches(t *testing.T) {
 			c := matrixCase{Row: row, client: "all", writer: w, object: fmt.Sprintf("row-%d-%d", i, j)}
 			t.Run(w.name+"/"+row.Name, func(t *testing.T) {
 				t.Parallel()
-				c.create(s.in(t))
-				c.run(s.in(t))
+				c.create(s.forSubtest(t))
+				c.run(s.forSubtest(t))
 			})
 		}
 	}
 }
 
-// TestU43CreatesAreNotDefaultedToAnotherMember (rules U4.3, U6.1): what a create leaves out is filled in where it fits.
+// TestU43CreatesAreNotDefaultedToAnotherMember (rules U4.3, U6.1) creates by POST and by apply.
 func TestU43CreatesAreNotDefaultedToAnotherMember(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newDefaultedUnion(t))
-	for _, tc := range []struct{ name, spec, want string }{
-		{"fits", `{source: {git: {url: u}}}`, `{source: {type: Git, git: {url: u}}}`},
-		{"does-not-fit", `{source: {s3: {bucket: b}}}`, ``},
+	for verb, create := range map[string]func(o object, spec string) error{
+		"POST": func(o object, spec string) error {
+			_, err := o.client.Create(o.Context(), cronTab(o.T, o.crd, o.name, spec), metav1.CreateOptions{})
+			return err
+		},
+		"apply": func(o object, spec string) error { return o.tryApply("author", spec, false) },
 	} {
-		for _, create := range []struct {
-			verb string
-			do   func(o object) error
-		}{
-			{"post", func(o object) error {
-				_, err := o.client.Create(o.Context(), cronTab(o.T, o.crd, o.name, tc.spec), metav1.CreateOptions{})
-				return err
-			}},
-			{"apply", func(o object) error { return o.tryApply("author", tc.spec, false) }},
-		} {
-			t.Run(tc.name+"/"+create.verb, func(t *testing.T) {
-				t.Parallel()
-				o := s.object(t)
-				err := create.do(o)
-				switch {
-				case tc.want == "":
-					o.refused(err, `spec.source.type: Required value: supported values: "Disk", "Git", "S3", "Web"`)
-				case err != nil:
-					t.Error(err)
-				default:
-					o.isNow(tc.want)
-				}
-			})
-		}
-	}
-}
-
-// TestU43AnApplierWhoLeavesItOut (rule U4.3): who alone owned the discriminator and stops applying it removes it from
-// the merged object, while another applies a member.
-func TestU43AnApplierWhoLeavesItOut(t *testing.T) {
-	t.Parallel()
-	for name, crd := range map[string]*apiextensionsv1.CustomResourceDefinition{
-		"with a default": newDefaultedUnion(t), "without": skewedCRD(t, "optional"), "required": skewedCRD(t, "required"),
-	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run("U4.3: "+verb+" with the member of the default sets the default", func(t *testing.T) {
 			t.Parallel()
-			o := newSubject(t, crd).object(t)
-			const both = `{source: {type: S3, s3: {bucket: b}}}`
-			o.apply("author", both)
-			o.apply("tuner", `{source: {s3: {bucket: b}}}`)
-			for range 2 { // the same again
-				o.refused(o.tryApply("author", `{note: changed}`, false), leftOutS3)
+			o := s.newObject(t)
+			if err := create(o, `{source: {git: {url: u}}}`); err != nil {
+				t.Fatal(err)
 			}
-			o.warned()
-			o.isNow(both)
-			o.apply("author", both)
-			o.isNow(both)
+			o.wantSpec(`{source: {type: Git, git: {url: u}}}`)
+		})
+		t.Run("U6.1: "+verb+" with another member is refused", func(t *testing.T) {
+			t.Parallel()
+			o := s.newObject(t)
+			err := create(o, `{source: {s3: {bucket: b}}}`)
+			o.wantInvalid(err, `spec.source.type: Required value: supported values: "Disk", "Git", "S3", "Web"`)
 		})
 	}
 }
 
-// TestU43TheErrorNamesThePersistedValue (rules U4.3, U6): also where the schema requires the discriminator, once.
+// forEachDiscriminator runs a subtest for each kind of discriminator, with an object that does not exist yet.
+func forEachDiscriminator(t *testing.T, test func(object)) {
+	t.Helper()
+	for name, crd := range map[string]*apiextensionsv1.CustomResourceDefinition{
+		"with a default": newDefaultedUnion(t), "optional": skewedCRD(t, "optional"), "required": skewedCRD(t, "required"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newSubject(t, crd).newObject(t))
+		})
+	}
+}
+
+// TestU43AnApplierThatLeavesItOut (rule U4.3): the only owner of the discriminator stops applying it, which removes it from the
+// merged object, while another manager applies a member.
+func TestU43AnApplierThatLeavesItOut(t *testing.T) {
+	t.Parallel()
+	forEachDiscriminator(t, func(o object) {
+		const both = `{source: {type: S3, s3: {bucket: b}}}`
+		o.apply("author", both)
+		o.apply("tuner", `{source: {s3: {bucket: b}}}`)
+		for range 2 { // a second attempt has the same outcome
+			o.wantInvalid(o.tryApply("author", `{note: changed}`, false), leftOutS3)
+		}
+		o.wantWarnings()
+		o.wantSpec(both)
+		o.apply("author", both)
+		o.wantSpec(both)
+	})
+}
+
+// TestU43TheErrorNamesThePersistedValue (rules U4.3, U6.1) once, also if the schema requires the discriminator.
 func TestU43TheErrorNamesThePersistedValue(t *testing.T) {
 	t.Parallel()
-	for name, crd := range map[string]*apiextensionsv1.CustomResourceDefinition{
-		"with a default": newDefaultedUnion(t), "required": skewedCRD(t, "required"), "optional": skewedCRD(t, "optional"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := newSubject(t, crd).object(t)
-			o.create(`{source: {type: S3, s3: {bucket: b}}}`)
-			u := o.get(o.name)
-			u.Object["spec"] = parse[any](t, `{note: changed, source: {s3: {bucket: b}}}`)
-			for _, dryRun := range [][]string{{metav1.DryRunAll}, nil, nil} {
-				_, err := o.client.Update(t.Context(), u, metav1.UpdateOptions{DryRun: dryRun})
-				o.refused(err, leftOutS3, "spec.source.type")
-			}
-		})
-	}
+	forEachDiscriminator(t, func(o object) {
+		o.create(`{source: {type: S3, s3: {bucket: b}}}`)
+		u := o.get()
+		u.Object["spec"] = parse[any](o.T, `{note: changed, source: {s3: {bucket: b}}}`)
+		for _, dryRun := range [][]string{dryRun, nil, nil} {
+			_, err := o.client.Update(o.Context(), u, metav1.UpdateOptions{DryRun: dryRun})
+			o.wantInvalid(err, leftOutS3, "spec.source.type")
+		}
+	})
 }
 
-// TestU43ItemsAndValues (rules U4.3, U5): a client that does not know the discriminator of items and values of maps.
+// TestU43ItemsAndValues (rules U2, U4.3, U5) leaves out the discriminator of list items and of map values.
 func TestU43ItemsAndValues(t *testing.T) {
 	t.Parallel()
-	o := newSubject(t, newUnionsCRD(t)).object(t)
+	o := newSubject(t, newUnionsCRD(t)).newObject(t)
 	o.create(`{listMap: [{name: a, type: Git, git: {}}, {name: b, type: S3, s3: {}}], map: {k: {type: Git, git: {}}}}`)
-	o.refused(o.merge("m", `{listMap: [{name: b, s3: {}}, {name: a, git: {}}]}`),
+	o.wantInvalid(o.merge("m", `{listMap: [{name: b, s3: {}}, {name: a, git: {}}]}`),
 		`spec.listMap[0].type: Required value: must be given when spec.listMap[0].s3 is set: the persisted value is "S3"`,
 		`spec.listMap[1].type: Required value: must be given when spec.listMap[1].git is set: the persisted value is "Git"`)
-	o.refused(o.merge("m", `{map: {k: {type: null}}}`),
+	o.wantInvalid(o.merge("m", `{map: {k: {type: null}}}`),
 		`spec.map.k.type: Required value: must be given when spec.map.k.git is set: the persisted value is "Git"`)
 	if err := o.merge("m", `{listMap: [{name: a, type: "", git: {}}], map: {k: {type: null, git: null}}}`); err == nil {
-		t.Error(`U2: "" is not in the enum`)
+		t.Error(`U2: the discriminator "" is accepted, although the enum does not have it`)
 	}
 	if err := o.merge("m", `{listMap: [{name: a}], map: {k: {type: null, git: null}}}`); err != nil {
-		t.Errorf("no member is set: %v", err)
+		t.Errorf("U4.3: leaving out the discriminator is refused although no member is set: %v", err)
 	}
-	o.isNow(`{listMap: [{name: a}], map: {k: {}}}`)
+	o.wantSpec(`{listMap: [{name: a}], map: {k: {}}}`)
 }
 
-// TestU61AStoredDiscriminatorOfAnotherType (rules U4, U6.1, U7): the CRD had a number there. Upstream forgives a value that does
-// not change; its members are judged all the same.
+// TestU61AStoredDiscriminatorOfAnotherType (rules U4, U6.1, U7): the discriminator was stored as a number, with an older schema.
+// Upstream's ratcheting forgives a value that does not change, but the union is validated as soon as the request changes it.
 func TestU61AStoredDiscriminatorOfAnotherType(t *testing.T) {
 	t.Parallel()
 	union := newUnionsCRD(t)
 	crd := union.DeepCopy()
 	source := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["source"]
 	source.Properties["type"] = apiextensionsv1.JSONSchemaProps{Type: "integer"}
-	o := newSubject(t, crd).object(t)
+	o := newSubject(t, crd).newObject(t)
 	o.create(`{image: a, source: {type: 5, git: {url: u}}}`)
-	o.replaceSchema(union.Spec.Versions[0].Schema)
+	o.editCRD(func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Versions[0].Schema = union.Spec.Versions[0].Schema
+	})
+	o.awaitInvalid("the union takes effect", `{source: {type: None, git: {}}}`)
 
 	if err := o.merge("m", `{image: b}`); err != nil {
-		t.Errorf("U7: APIUnionsRatcheting forgives a union that is as it was: %v", err)
+		t.Errorf("U7: APIUnionsRatcheting does not forgive a union that the request does not change: %v", err)
 	}
-	o.refused(o.merge("m", `{source: {s3: {}}}`), `spec.source.type: Unsupported value: 5`)
-	o.refused(o.merge("m", `{source: {type: null}}`),
+	o.wantInvalid(o.merge("m", `{source: {s3: {}}}`), `spec.source.type: Unsupported value: 5`)
+	o.wantInvalid(o.merge("m", `{source: {type: null}}`),
 		`spec.source.type: Required value: must be given when spec.source.git is set: the persisted value is 5`)
-	o.metadataCanBeWritten()
+	o.wantMetadataWritable()
 	o.takeWarnings()
 	if err := o.merge("m", `{source: {type: S3}}`); err != nil {
 		t.Fatal(err)
 	}
-	o.warned(`spec.source.git: cleared: spec.source.type changed from 5 to "S3"`)
-	o.isNow(`{image: b, source: {type: S3}}`)
+	o.wantWarnings(`spec.source.git: cleared: spec.source.type changed from 5 to "S3"`)
+	o.wantSpec(`{image: b, source: {type: S3}}`)
 }
 
-// replaceSchema gives the CRD another schema, and waits for its union to take effect.
-func (o object) replaceSchema(schema *apiextensionsv1.CustomResourceValidation) {
-	o.Helper()
-	crds := o.client.crds.ApiextensionsV1().CustomResourceDefinitions()
-	eventually(o.T, "the CRD is changed", func(ctx context.Context) (bool, error) {
-		crd, err := crds.Get(ctx, o.crd.Name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		crd.Spec.Versions[0].Schema = schema
-		_, err = crds.Update(ctx, crd, metav1.UpdateOptions{})
-		return err == nil, nil
-	})
-	eventually(o.T, "the union is judged", func(ctx context.Context) (bool, error) {
-		probe := cronTab(o.T, o.crd, "probe", `{source: {type: None, git: {}}}`)
-		_, err := o.client.Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return apierrors.IsInvalid(err), nil
-	})
-}
-
-// TestU43AfterMutatingAdmission (rule U4.3): what admission changes is defaulted anew, and the discriminator is still left out.
+// TestU43AfterMutatingAdmission (rule U4.3): an object that admission changes is defaulted again, but the discriminator counts
+// as left out by the client.
 func TestU43AfterMutatingAdmission(t *testing.T) {
 	t.Parallel()
-	o := newSubject(t, newDefaultedUnion(t)).object(t)
+	o := newSubject(t, newDefaultedUnion(t)).newObject(t)
 	o.create(`{source: {type: S3, s3: {bucket: b}}}`)
 	o.mutate("UPDATE", `JSONPatch{op: "add", path: "/spec/note", value: "admitted"}`)
-	eventually(t, "the policy takes effect", func(ctx context.Context) (bool, error) {
-		u, err := o.client.Patch(ctx, o.name, types.MergePatchType, []byte(`{"spec": {"note": "sent"}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && strings.Contains(specOf(t, u), "admitted"), nil
-	})
-	o.refused(o.merge("m", `{source: {type: null}}`), leftOutS3)
-	o.isNow(`{source: {type: S3, s3: {bucket: b}}}`)
+	o.awaitPolicy(`{"spec": {"note": "sent"}}`, "admitted")
+	o.wantInvalid(o.merge("m", `{source: {type: null}}`), leftOutS3)
+	o.wantSpec(`{source: {type: S3, s3: {bucket: b}}}`)
 	if err := o.merge("m", `{source: {type: null, s3: null, git: {url: u}}}`); err != nil {
 		t.Fatal(err)
 	}
-	o.isNow(`{note: admitted, source: {type: Git, git: {url: u}}}`)
+	o.wantSpec(`{note: admitted, source: {type: Git, git: {url: u}}}`)
 }

@@ -4,7 +4,6 @@
 package integration
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,19 +14,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/fairlead-dev/fairlead/hack/unions-table/matrix"
 	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
-// skewedSchema is the schema of KEP-1027's test matrix: git and disk were there first, s3 and web came later.
+// skewedSchema is the schema of KEP-1027's test matrix. The members git and disk are older than s3 and web.
 const skewedSchema = `
 type: object
 properties:
@@ -53,14 +50,14 @@ properties:
           web: {type: object, properties: {path: {type: string}}}
 `
 
-// lastApplied is where kubectl apply keeps the manifest.
+// lastApplied is the annotation in which kubectl apply stores the manifest.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// addedLater are the members that a client or a server may not know, by the value that selects them.
-var addedLater = map[string]string{"S3": "s3", "Web": "web"}
+// newMembers are the members that a client or a server may not know, by the value that selects them.
+var newMembers = map[string]string{"S3": "s3", "Web": "web"}
 
-// TestU11TheMatrix runs KEP-1027's test matrix, which is in testdata/unions: clients and servers that know all of a
-// union or not, with every kind of write. It proves rules U4, U6.1, U6.2, U6.3, U10, U11 and V3.
+// TestU11TheMatrix plays KEP-1027's test matrix, which is in testdata/unions: clients and servers that know all or some
+// members of a union, with every way to write (rules U4, U6.1, U6.2, U6.3, U10, U11 and V3).
 func TestU11TheMatrix(t *testing.T) {
 	t.Parallel()
 	m, err := matrix.Read(filepath.Join("testdata", "unions", "matrix.yaml"))
@@ -77,32 +74,30 @@ func TestU11TheMatrix(t *testing.T) {
 	}
 }
 
-// playMatrix runs the rows about one kind of union and of server. Objects are stored while the server has the whole
-// schema, so that some are newer than it afterwards.
+// playMatrix plays the rows about one kind of union and of server. Objects are created while the server has the whole
+// schema, so that some of them have members that the server does not know when the rows are played.
 func playMatrix(t *testing.T, m *matrix.Matrix, union, server string) {
+	t.Helper()
 	s := newSubject(t, skewedCRD(t, union))
 	cases := matrixCases(m, union, server)
 	for i := range cases {
 		cases[i].create(s)
 	}
 	if server == "some" {
-		s.forgetWhatWasAddedLater()
+		s.removeNewMembers()
 	}
 	for _, c := range cases {
 		t.Run(c.writer.name+"/"+c.title(), func(t *testing.T) {
 			t.Parallel()
-			c.run(s.in(t))
+			c.run(s.forSubtest(t))
 		})
 	}
 }
 
-// skewedCRD returns a CRD that has all members. The union is required or optional.
+// skewedCRD returns a CRD with skewedSchema. The discriminator is required or optional.
 func skewedCRD(t *testing.T, union string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	crd := newCRD(t, "{}")
-	crd.Spec.CustomFeatureGates = nil
-	version := &crd.Spec.Versions[0]
-	version.Schema.OpenAPIV3Schema = parse[*apiextensionsv1.JSONSchemaProps](t, skewedSchema)
+	crd := newCRDWithSchema(t, parse[*apiextensionsv1.JSONSchemaProps](t, skewedSchema))
 	editSource(crd, func(source, discriminator *apiextensionsv1.JSONSchemaProps) {
 		if union == "optional" {
 			source.Required = nil
@@ -114,7 +109,7 @@ func skewedCRD(t *testing.T, union string) *apiextensionsv1.CustomResourceDefini
 
 type sourceEdit func(source, discriminator *apiextensionsv1.JSONSchemaProps)
 
-// editSource edits the schema of spec.source and its discriminator, and lists the values of the union in the enum.
+// editSource edits the schema of spec.source and its discriminator, and sets the enum to the keys of fieldMembers.
 func editSource(crd *apiextensionsv1.CustomResourceDefinition, edit sourceEdit) {
 	spec := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 	source := spec.Properties["source"]
@@ -128,38 +123,21 @@ func editSource(crd *apiextensionsv1.CustomResourceDefinition, edit sourceEdit) 
 	spec.Properties["source"] = source
 }
 
-// forgetWhatWasAddedLater makes the server one that does not know all members.
-func (s subject) forgetWhatWasAddedLater() {
+// removeNewMembers removes the new members from the schema on the server.
+func (s subject) removeNewMembers() {
 	s.Helper()
-	crds := s.client.crds.ApiextensionsV1().CustomResourceDefinitions()
-	// The server's own controllers write the status of a CRD while it is new.
-	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		crd, err := crds.Get(s.Context(), s.crd.Name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
+	s.editCRD(func(crd *apiextensionsv1.CustomResourceDefinition) {
 		editSource(crd, func(source, discriminator *apiextensionsv1.JSONSchemaProps) {
-			for value, member := range addedLater {
+			for value, member := range newMembers {
 				delete(discriminator.XUnions.FieldMembers, value)
 				delete(source.Properties, member)
 			}
 		})
-		_, err = crds.Update(s.Context(), crd, metav1.UpdateOptions{})
-		return err
-	}); err != nil {
-		s.Fatal(err)
-	}
-	eventually(s.T, "the server does not know all members", func(ctx context.Context) (bool, error) {
-		probe := cronTab(s.T, s.crd, "probe", "{source: {type: Web}}")
-		_, err := s.client.Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if apierrors.IsInvalid(err) {
-			return true, nil
-		}
-		return false, err
 	})
+	s.awaitInvalid("the server does not know the new members", "{source: {type: Web}}")
 }
 
-// matrixCase is a row of the matrix with one client, and one way to write.
+// matrixCase is a row of the matrix with one client and one way to write.
 type matrixCase struct {
 	matrix.Row
 	client string
@@ -183,17 +161,17 @@ func matrixCases(m *matrix.Matrix, union, server string) []matrixCase {
 	return cases
 }
 
-// title names the case, with its numbers in KEP-1027.
+// title returns the name of the case, with its numbers in KEP-1027.
 func (c matrixCase) title() string {
 	return fmt.Sprintf("%s: client knows %s, %s, KEP %v", c.object, c.client, c.Name, c.KEP)
 }
 
-// create stores the object, with a note of what the client has applied to it before.
+// create creates the object. If the client uses kubectl apply, it has the manifest that the client applied before.
 func (c matrixCase) create(s subject) {
 	s.Helper()
-	u := c.as(s, c.Persisted)
+	u := c.withSpec(s, c.Persisted)
 	if c.writer.manifest {
-		manifest := c.as(s, c.known(c.Persisted))
+		manifest := c.withSpec(s, c.known(c.Persisted))
 		manifest.SetNamespace("default")
 		u.SetAnnotations(map[string]string{lastApplied: string(asJSON(s.T, manifest))})
 	}
@@ -202,24 +180,26 @@ func (c matrixCase) create(s subject) {
 	}
 }
 
-// as returns the object with a spec.
-func (c matrixCase) as(s subject, spec map[string]any) *unstructured.Unstructured {
+// withSpec returns the object with a spec.
+func (c matrixCase) withSpec(s subject, spec map[string]any) *unstructured.Unstructured {
 	return cronTab(s.T, s.crd, c.object, string(asJSON(s.T, spec)))
 }
 
-// known returns what the client sees of a spec: the Go type of one that knows some members drops the others.
+// known returns the part of a spec that the client knows. The Go type of a client that knows some members drops the others.
 func (c matrixCase) known(spec map[string]any) map[string]any {
 	spec = runtime.DeepCopyJSON(spec)
 	if source, ok := spec["source"].(map[string]any); ok && c.client == "some" {
-		for _, member := range addedLater {
+		for _, member := range newMembers {
 			delete(source, member)
 		}
 	}
 	return spec
 }
 
+// run writes the object and compares the outcome.
 func (c matrixCase) run(s subject) {
-	s.client = s.client.server.customResources(s.crd) // warnings of its own
+	s.Helper()
+	s.client = s.client.server.customResources(s.crd) // a user with its own warnings
 	stored := specIn(s.get(c.object))
 	read := c.known(stored)
 	err := c.writer.write(s, skewedWrite{
@@ -251,7 +231,7 @@ func specIn(u *unstructured.Unstructured) map[string]any {
 var errorPattern = regexp.MustCompile(
 	`spec[\w.]*: (Required value|Forbidden|Unsupported value|field not declared in schema)|unknown field "[^"]+"`)
 
-// errorsIn returns the fields and reasons in the text of an error: it is all that kubectl shows.
+// errorsIn returns the fields and reasons in the text of an error, which is all that kubectl prints.
 func errorsIn(err error) []string {
 	if err == nil {
 		return nil
@@ -264,27 +244,25 @@ func errorsIn(err error) []string {
 	return slices.Compact(found)
 }
 
-// skewedWrite is what a client wants to write.
+// skewedWrite is a change of an object by a client.
 type skewedWrite struct {
-	name string
-	// read is the spec as the client knows it, wanted what it makes of that. changes is the merge patch between them.
+	name string // of the object
+	// read is the part of the spec that the client knows, wanted is the same after the change. changes is the merge patch
+	// between them.
 	read, wanted, changes map[string]any
 }
 
-// skewedWriter writes as a client of that kind would, which need not know all that it overwrites.
+// skewedWriter is a way to write. Unlike a writer, it does not send what the client does not know.
 type skewedWriter struct {
 	name  string
 	write func(subject, skewedWrite) error
-	// manifest: the client applied what it knows before.
+	// manifest says that the client applied what it knows before.
 	manifest bool
 }
 
 var skewedWriters = []skewedWriter{
 	{name: "PUT", write: func(s subject, w skewedWrite) error {
-		u := s.get(w.name)
-		u.Object["spec"] = w.wanted
-		_, err := s.client.Update(s.Context(), u, metav1.UpdateOptions{FieldManager: "writer"})
-		return err
+		return s.put(w.name, w.wanted)
 	}},
 	{name: "JSON patch", write: func(s subject, w skewedWrite) error {
 		return s.sendPatch(w.name, types.JSONPatchType, asJSONPatch("/spec", w.read, w.difference(s.T)))
@@ -302,13 +280,7 @@ var skewedWriters = []skewedWriter{
 	}},
 }
 
-func (s subject) sendPatch(name string, kind types.PatchType, patch any) error {
-	s.Helper()
-	_, err := s.client.Patch(s.Context(), name, kind, asJSON(s.T, patch), metav1.PatchOptions{FieldManager: "writer"})
-	return err
-}
-
-// difference returns the merge patch from what was read to what is wanted.
+// difference returns the merge patch from the read spec to the wanted one.
 func (w skewedWrite) difference(t *testing.T) map[string]any {
 	t.Helper()
 	read, wanted := asJSON(t, w.read), asJSON(t, w.wanted)
@@ -319,7 +291,7 @@ func (w skewedWrite) difference(t *testing.T) map[string]any {
 	return parse[map[string]any](t, string(patch))
 }
 
-// asJSONPatch returns a merge patch as a JSON patch of the object at path.
+// asJSONPatch returns the JSON patch with the same effect as a merge patch of the object at path.
 func asJSONPatch(path string, object, patch map[string]any) []map[string]any {
 	operations := []map[string]any{}
 	for _, field := range slices.Sorted(maps.Keys(patch)) {
@@ -338,7 +310,7 @@ func asJSONPatch(path string, object, patch map[string]any) []map[string]any {
 	return operations
 }
 
-// mergePatched returns the object with a merge patch applied. Neither is modified.
+// mergePatched returns a copy of the object with a merge patch applied.
 func mergePatched(object, patch map[string]any) map[string]any {
 	result := maps.Clone(object)
 	if result == nil {

@@ -15,32 +15,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/retry"
 )
 
 const (
 	unionsOn   = "APIUnions=true"
 	ratcheting = "APIUnions=true,APIUnionsRatcheting=true"
 
-	// bothMembers is what rule U6 refuses: the second member of the union is set and not selected.
+	// bothMembers is invalid by rule U6: the second member of the union is set but not selected.
 	bothMembers = `{image: i, source: {type: Git, git: {url: u}, s3: {bucket: b}}}`
 )
 
-// rolled is a server that is restarted with other gates or another binary, with the custom resources that lie in its
-// etcd, by name, as they must be.
+// rolled is a CRD on a server that is restarted with other gates or another binary.
 type rolled struct {
 	*testing.T
 	*server
 	crd   *apiextensionsv1.CustomResourceDefinition
-	specs map[string]string
+	specs map[string]string // the expected specs of the persisted objects, by name
 }
 
-// client returns a client of the server that runs now.
+// client returns a client of the running server.
 func (r *rolled) client() resource {
 	return r.customResources(r.crd)
 }
 
-// mustCreate creates an object, which must be accepted as it is.
+// mustCreate creates an object.
 func (r *rolled) mustCreate(name, spec string, finalizers ...string) {
 	r.Helper()
 	object := cronTab(r.T, r.crd, name, spec)
@@ -57,24 +55,24 @@ func (r *rolled) patch(name, patch string) error {
 	return err
 }
 
-// mustPatch sends a merge patch that must be accepted and make the spec what is given.
+// mustPatch sends a merge patch, which must result in the spec.
 func (r *rolled) mustPatch(name, patch, spec string) {
 	r.Helper()
 	if err := r.patch(name, patch); err != nil {
-		r.Errorf("%s: %s is refused: %v", name, patch, err)
+		r.Errorf("%s: the patch %s is refused: %v", name, patch, err)
 	}
 	r.specs[name] = spec
-	r.allReadable("after " + patch)
+	r.wantReadable("after the patch " + patch)
 }
 
-// refused sends a merge patch that must be refused with this one error, as path and type.
-func (r *rolled) refused(name, patch, want string) {
+// wantRefused sends a merge patch, which must be refused with one error, given as path and type.
+func (r *rolled) wantRefused(name, patch, want string) {
 	r.Helper()
 	wantCauses(r.T, name+": "+patch, "", []string{want}, r.patch(name, patch))
 }
 
-// allReadable (rule F5) gets, lists and watches every object.
-func (r *rolled) allReadable(when string) {
+// wantReadable gets, lists and watches every object and compares the specs (rule F5).
+func (r *rolled) wantReadable(when string) {
 	r.Helper()
 	want := map[string]any{}
 	for name, spec := range r.specs {
@@ -82,7 +80,7 @@ func (r *rolled) allReadable(when string) {
 	}
 	for how, read := range map[string]func() map[string]any{"get": r.getAll, "list": r.listAll, "watch": r.watchAll} {
 		if diff := cmp.Diff(want, read()); diff != "" {
-			r.Errorf("F5: %s, %s (-want +got):\n%s", when, how, diff)
+			r.Errorf("F5: %s: specs by %s (-want +got):\n%s", when, how, diff)
 		}
 	}
 }
@@ -114,7 +112,7 @@ func (r *rolled) listAll() map[string]any {
 	return plain(r.T, specs)
 }
 
-// watchAll reads the events that a new watch begins with: one for each object.
+// watchAll reads the initial events of a new watch, one for each object.
 func (r *rolled) watchAll() map[string]any {
 	r.Helper()
 	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
@@ -129,14 +127,14 @@ func (r *rolled) watchAll() map[string]any {
 		event, open := <-watcher.ResultChan()
 		object, isObject := event.Object.(*unstructured.Unstructured)
 		if !open || !isObject {
-			r.Fatalf("the watch ends after %d objects: %v", len(specs), event.Object)
+			r.Fatalf("the watch ended after %d objects: %v", len(specs), event.Object)
 		}
 		specs[object.GetName()] = object.Object["spec"]
 	}
 	return plain(r.T, specs)
 }
 
-// plain makes objects comparable with what parse returns, which has other types of numbers.
+// plain returns specs with numbers of the types that parse returns.
 func plain(t *testing.T, specs map[string]any) map[string]any {
 	t.Helper()
 	objects := map[string]any{}
@@ -146,24 +144,24 @@ func plain(t *testing.T, specs map[string]any) map[string]any {
 	return objects
 }
 
-// restartWith runs the server anew and expects everything to be as it was.
+// restartWith restarts the server with gates, and expects the same objects.
 func (r *rolled) restartWith(when, gates string) {
 	r.Helper()
 	r.restart(r.T, options{featureGates: gates})
-	r.served(when)
+	r.wantServed(when)
 }
 
-// served waits until the server serves the custom resources, and expects everything to be as it was.
-func (r *rolled) served(when string) {
+// wantServed waits until the server serves the custom resources, and expects the same objects.
+func (r *rolled) wantServed(when string) {
 	r.Helper()
 	eventually(r.T, "the custom resources are served", func(ctx context.Context) (bool, error) {
 		_, err := r.client().List(ctx, metav1.ListOptions{})
 		return err == nil, nil
 	})
-	r.allReadable(when)
+	r.wantReadable(when)
 }
 
-// TestF5UnionsOffAndOn (rules F5, U7; the rollback section of KEP-1027) switches the gate off, on, off and on over one
+// TestF5UnionsOffAndOn (rules F3, F5, U4, U7 and the rollback section of KEP-1027) disables and enables the gate twice over one
 // etcd.
 func TestF5UnionsOffAndOn(t *testing.T) {
 	t.Parallel()
@@ -177,42 +175,42 @@ func TestF5UnionsOffAndOn(t *testing.T) {
 	r.mustCreate("deleted", bothMembers, "example.com/finalizer")
 	r.mustCreate("valid", `{source: {type: Git, git: {url: u}}}`)
 
-	r.restartWith("on", unionsOn)
-	r.sameUnion("on")
-	r.writesAreRefused()
-	r.allReadable("on, after writes that were refused")
-	r.repairs()
-	r.deletionIsNotHeldUp()
+	r.restartWith("with APIUnions", unionsOn)
+	r.wantSameUnion("with APIUnions")
+	r.wantWritesRefused()
+	r.wantReadable("after refused writes")
+	r.repair()
+	r.wantDeletable("deleted")
 
-	r.restartWith("off again", "")
-	r.sameUnion("off again")
-	// Whoever relied on normalization gets stale members again.
+	r.restartWith("without APIUnions", "")
+	r.wantSameUnion("without APIUnions")
+	// Without normalization the old member stays.
 	r.mustPatch("valid", `{"spec": {"source": {"type": "Git", "git": {"url": "v"}}}}`,
 		`{source: {type: Git, git: {url: v}, s3: {bucket: c}}}`)
 	r.mustPatch("both", `{"metadata": {"labels": {"a": "off"}}}`, r.specs["both"])
 
-	r.restartWith("on again, with ratcheting", ratcheting)
-	r.sameUnion("on again, with ratcheting")
+	r.restartWith("with APIUnionsRatcheting", ratcheting)
+	r.wantSameUnion("with APIUnionsRatcheting")
 	r.mustPatch("valid", `{"spec": {"image": "j"}}`, `{image: j, source: {type: Git, git: {url: v}, s3: {bucket: c}}}`)
-	r.refused("valid", `{"spec": {"source": {"git": {"url": "w"}}}}`, "spec.source.s3: FieldValueForbidden")
+	r.wantRefused("valid", `{"spec": {"source": {"git": {"url": "w"}}}}`, "spec.source.s3: FieldValueForbidden")
 	r.mustPatch("valid", `{"spec": {"source": {"type": "S3"}}}`, `{image: j, source: {type: S3, s3: {bucket: c}}}`)
 }
 
-// sameUnion: the CRD has its extension whatever the gate says (rule F3).
-func (r *rolled) sameUnion(when string) {
+// wantSameUnion checks rule F3: the CRD has its extension whatever the gate.
+func (r *rolled) wantSameUnion(when string) {
 	r.Helper()
 	if diff := cmp.Diff(sourceUnionOf(r.crd), sourceUnionOf(r.getCRD(r.T, r.crd.Name))); diff != "" {
-		r.Errorf("F3: %s, the CRD (-want +got):\n%s", when, diff)
+		r.Errorf("F3: %s: the union of the CRD (-want +got):\n%s", when, diff)
 	}
 }
 
-// writesAreRefused: without ratcheting a write that leaves an invalid union alone is refused as well, unless it changes
-// nothing but metadata (rule U7).
-func (r *rolled) writesAreRefused() {
+// wantWritesRefused checks rule U7: without ratcheting a write is refused although it does not change the invalid union, unless
+// it changes nothing but metadata.
+func (r *rolled) wantWritesRefused() {
 	r.Helper()
 	const image = `{"spec": {"image": "j"}}`
-	r.refused("both", image, "spec.source.s3: FieldValueForbidden")
-	r.refused("missing", image, "spec.source.git: FieldValueRequired")
+	r.wantRefused("both", image, "spec.source.s3: FieldValueForbidden")
+	r.wantRefused("missing", image, "spec.source.git: FieldValueRequired")
 	deep := []string{"spec.listMap[0].git: FieldValueForbidden", "spec.map.a.s3: FieldValueForbidden"}
 	wantCauses(r.T, "deep", "", deep, r.patch("deep", image))
 	object, err := r.client().Get(r.Context(), "both", metav1.GetOptions{})
@@ -221,19 +219,19 @@ func (r *rolled) writesAreRefused() {
 	}
 	object.SetLabels(map[string]string{"a": "b"})
 	if _, err = r.client().Update(r.Context(), object, metav1.UpdateOptions{}); err != nil {
-		r.Errorf("PUT of what was read, with a label: %v", err)
+		r.Errorf("U7: an update of a label is refused: %v", err)
 	}
 	if err := r.patch("deep", `{"metadata": {"labels": {"a": "b"}}}`); err != nil {
-		r.Errorf("a label: %v", err)
+		r.Errorf("U7: a patch of a label is refused: %v", err)
 	}
 }
 
-// repairs makes the unions valid, in each way that there is, and writes something else afterwards.
-func (r *rolled) repairs() {
+// repair makes the unions valid in different ways.
+func (r *rolled) repair() {
 	r.Helper()
 	r.mustPatch("both", `{"spec": {"source": {"s3": null}}}`, `{image: i, source: {type: Git, git: {url: u}}}`)
 	r.mustPatch("both", `{"metadata": {"labels": {"a": "b"}}}`, r.specs["both"])
-	// A switch clears what the new value does not select.
+	// A switch clears the member that the new value does not select.
 	r.mustPatch("switched", `{"spec": {"source": {"type": "S3"}}}`, `{image: i, source: {type: S3, s3: {bucket: b}}}`)
 	r.mustPatch("missing", `{"spec": {"source": {"git": {"url": "u"}}}}`, `{source: {type: Git, git: {url: u}}}`)
 	r.mustPatch("deep", `{"spec": {"map": {"a": {"type": "S3"}}, "listMap": [{"name": "x"}]}}`,
@@ -242,10 +240,9 @@ func (r *rolled) repairs() {
 		`{source: {type: S3, s3: {bucket: c}}}`)
 }
 
-// deletionIsNotHeldUp (rule U7) removes the finalizer of an invalid object.
-func (r *rolled) deletionIsNotHeldUp() {
+// wantDeletable deletes an invalid object and removes its finalizer (rule U7).
+func (r *rolled) wantDeletable(name string) {
 	r.Helper()
-	const name = "deleted"
 	if err := r.client().Delete(r.Context(), name, metav1.DeleteOptions{}); err != nil {
 		r.Fatal(err)
 	}
@@ -253,14 +250,14 @@ func (r *rolled) deletionIsNotHeldUp() {
 		r.Errorf("U7: the finalizer cannot be removed: %v", err)
 	}
 	if _, err := r.client().Get(r.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		r.Errorf("U7: the object is still there: %v", err)
+		r.Errorf("U7: the object without finalizers still exists: %v", err)
 	}
 	delete(r.specs, name)
 }
 
-// TestF5UnionsRollbackToAStockServer is what docs/unions.md says of it: an unpatched server of the same version takes
-// over the etcd, and ours again. It does not know the extension, so a CRD that it writes loses it; one that it only
-// reads keeps it.
+// TestF5UnionsRollbackToAStockServer (rules F5, U7) shows what docs/unions.md says about a rollback: a stock server of the same
+// version takes over the etcd, and then ours again. A CRD that the stock server writes loses its unions; one that it only reads
+// keeps them.
 func TestF5UnionsRollbackToAStockServer(t *testing.T) {
 	t.Parallel()
 	s := startFor(t, options{featureGates: allGates})
@@ -274,58 +271,53 @@ func TestF5UnionsRollbackToAStockServer(t *testing.T) {
 
 	s.restart(t, options{program: stockBinary(t)})
 	for _, r := range both {
-		r.served("the stock server reads what ours wrote")
+		r.wantServed("on the stock server")
 		r.mustPatch("a", `{"spec": {"source": {"s3": {"bucket": "b"}}}}`, bothMembers)
 		if union := sourceUnionOf(s.getCRD(t, r.crd.Name)); union != nil {
-			t.Errorf("the stock server knows x-kubernetes-unions: %v", union)
+			t.Errorf("the stock server has x-kubernetes-unions: %v", union)
 		}
 	}
-	// kubectl, which asks for strict field validation, does not lose the extension in silence.
+	wantUnionsRefused(t, s)
+	label := []byte(`{"metadata": {"labels": {"written-by": "stock"}}}`)
+	if _, err := s.crdClient().Patch(t.Context(), written.crd.Name, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	s.restart(t, options{featureGates: unionsOn})
+	for _, r := range both {
+		r.wantServed("on our server after the stock server")
+	}
+	untouched.wantSameUnion("after the stock server read the CRD")
+	untouched.wantRefused("a", `{"spec": {"image": "j"}}`, "spec.source.s3: FieldValueForbidden")
+	untouched.mustPatch("a", `{"spec": {"source": {"s3": null}}}`, `{image: i, source: {type: Git, git: {url: u}}}`)
+
+	if union := sourceUnionOf(s.getCRD(t, written.crd.Name)); union != nil {
+		t.Errorf("the CRD that the stock server wrote still has its unions, which docs/unions.md denies: %v", union)
+	}
+	written.mustPatch("a", `{"spec": {"image": "j"}}`, `{image: j, source: {type: Git, git: {url: u}, s3: {bucket: b}}}`)
+	written.declareAgain()
+	written.wantRefused("a", `{"spec": {"image": "k"}}`, "spec.source.s3: FieldValueForbidden")
+	written.mustPatch("a", `{"spec": {"source": {"type": "S3"}}}`, `{image: j, source: {type: S3, s3: {bucket: b}}}`)
+}
+
+// wantUnionsRefused applies a CRD with a union to a stock server with kubectl, which asks for strict field validation. So the
+// extension is not lost without an error.
+func wantUnionsRefused(t *testing.T, s *server) {
+	t.Helper()
 	file := unionManifest(t, "refused.example.com", `{Git: {name: git}, None: {}}`, "d")
 	_, stderr, err := s.tryKubectl(file, "apply", "-f", "-")
 	want := `unknown field "spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.type.x-kubernetes-unions"`
 	if err == nil || !strings.Contains(stderr, want) {
 		t.Errorf("kubectl apply to the stock server: got %v, %s\nwant %s", err, stderr, want)
 	}
-	label := []byte(`{"metadata": {"labels": {"written-by": "stock"}}}`)
-	if _, err := s.crds.ApiextensionsV1().CustomResourceDefinitions().
-		Patch(t.Context(), written.crd.Name, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-
-	s.restart(t, options{featureGates: unionsOn})
-	for _, r := range both {
-		r.served("ours reads what the stock server wrote")
-	}
-	untouched.sameUnion("after the stock server read it")
-	untouched.refused("a", `{"spec": {"image": "j"}}`, "spec.source.s3: FieldValueForbidden")
-	untouched.mustPatch("a", `{"spec": {"source": {"s3": null}}}`, `{image: i, source: {type: Git, git: {url: u}}}`)
-
-	if union := sourceUnionOf(s.getCRD(t, written.crd.Name)); union != nil {
-		t.Errorf("a CRD that the stock server wrote still has its unions: update docs/unions.md, %v", union)
-	}
-	written.mustPatch("a", `{"spec": {"image": "j"}}`, `{image: j, source: {type: Git, git: {url: u}, s3: {bucket: b}}}`)
-	written.declareAgain()
-	written.refused("a", `{"spec": {"image": "k"}}`, "spec.source.s3: FieldValueForbidden")
-	written.mustPatch("a", `{"spec": {"source": {"type": "S3"}}}`, `{image: j, source: {type: S3, s3: {bucket: b}}}`)
 }
 
-// declareAgain writes the CRD with its unions, as its author's next apply does, and waits until that has an effect. It
-// is accepted although the stored objects do not obey.
+// declareAgain writes the CRD with its unions, like its author's next apply, and waits until that takes effect. It is accepted
+// although the stored objects are invalid.
 func (r *rolled) declareAgain() {
 	r.Helper()
-	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		crd := r.getCRD(r.T, r.crd.Name)
-		crd.Spec.Versions = r.crd.Spec.Versions
-		_, err := r.crds.ApiextensionsV1().CustomResourceDefinitions().Update(r.Context(), crd, metav1.UpdateOptions{})
-		return err
-	}); err != nil {
-		r.Fatal(err)
-	}
-	r.sameUnion("declared again")
-	eventually(r.T, "the unions have an effect", func(ctx context.Context) (bool, error) {
-		probe := cronTab(r.T, r.crd, "probe", bothMembers)
-		_, err := r.client().Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return apierrors.IsInvalid(err), nil
-	})
+	s := subject{T: r.T, crd: r.crd, client: r.client()}
+	s.editCRD(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Versions = r.crd.Spec.Versions })
+	r.wantSameUnion("declared again")
+	s.awaitInvalid("the unions take effect", bothMembers)
 }

@@ -3,11 +3,11 @@
 
 //go:build never
 
-// Package corpus pins the modules whose CRDs TestF2CorpusBehavesAsOnAStockServer installs. Only their YAML is read, and
-// nothing here is ever built. It is a module of its own, so that nothing they require can raise a version in our go.mod.
+// Package corpus pins the modules whose CRDs TestF2ExistingUnionsDoNotBreak installs. Only their YAML is read; this package is
+// never built. It is a separate module, so that its requirements cannot raise a version in our go.mod.
 //
-// From each module a package without dependencies is imported: that keeps the requirement in go.mod under go mod tidy,
-// and go.sum short. A new module also needs a line in crdSets of unions_corpus_test.go.
+// It imports a package without dependencies from each module, which keeps the requirement in go.mod under go mod tidy, and
+// go.sum short. A new module also needs an entry in crdSets (unions_corpus_crds_test.go).
 package corpus
 
 import (
