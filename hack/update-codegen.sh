@@ -49,7 +49,8 @@ PROTO=${WORK}/proto
 mkdir -p "${PROTO}/k8s.io" "${PROTO}/github.com/fairlead-dev/fairlead/pkg" "${PROTO}/github.com/gogo"
 ln -s "${ROOT}/${STAGED}" "${PROTO}/k8s.io/apiextensions-apiserver"
 ln -s "${ROOT}/pkg/apis" "${PROTO}/github.com/fairlead-dev/fairlead/pkg/apis"
-ln -s "$(go list -m -f '{{.Dir}}' k8s.io/apimachinery)" "${PROTO}/k8s.io/apimachinery"
+APIMACHINERY=$(go list -m -f '{{.Dir}}' k8s.io/apimachinery)
+ln -s "${APIMACHINERY}" "${PROTO}/k8s.io/apimachinery"
 GOGO=$(go list -C hack/tools/codegen -m -f '{{.Dir}}' github.com/gogo/protobuf)
 ln -s "${GOGO}" "${PROTO}/github.com/gogo/protobuf"
 

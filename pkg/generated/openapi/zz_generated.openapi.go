@@ -27,7 +27,7 @@ func schema_fairlead_pkg_apis_apiextensions_CustomResourceDefinitionFeatureGate(
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "CustomResourceDefinitionFeatureGate is one feature gate and the fields of the custom resource that it guards.\n\nThe gate is enabled if preRelease is stable; else as enabled says, if given; else as default says, if given; else if preRelease is beta; else it is disabled.",
+				Description: "CustomResourceDefinitionFeatureGate is one feature gate and the fields of the custom resource that it guards.\n\nA stable feature gate is always enabled. For all others enabled decides or, if it is not given, default. If neither is given, a beta feature gate is enabled and any other is disabled.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -40,21 +40,21 @@ func schema_fairlead_pkg_apis_apiextensions_CustomResourceDefinitionFeatureGate(
 					},
 					"enabled": {
 						SchemaProps: spec.SchemaProps{
-							Description: "enabled switches the feature gate on or off, whatever default says. It belongs to the administrator of the cluster; a definition that is distributed to others leaves it out. It has no effect on a stable feature gate.",
+							Description: "enabled switches the feature gate on or off and overrides default. It belongs to the administrator of the cluster and should not be part of a definition that is distributed to others. It has no effect on a stable feature gate.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"default": {
 						SchemaProps: spec.SchemaProps{
-							Description: "default is the state of the feature gate where enabled is not given. It may only be false for alpha and beta, may only be true for stable, and must be given for deprecated.",
+							Description: "default is the state of the feature gate if enabled is not given. It must not be true for alpha and beta, must not be false for stable, and is required for deprecated.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"preRelease": {
 						SchemaProps: spec.SchemaProps{
-							Description: "preRelease is the stage of development of the guarded fields: alpha, beta, stable or deprecated. It is required, save for a feature gate that has nothing but name and enabled: that one guards nothing.\n\nPossible enum values:\n - `\"alpha\"` fields are disabled unless the gate says otherwise.\n - `\"beta\"` fields are enabled unless the gate says otherwise.\n - `\"deprecated\"` fields follow the gate's default and warn when used.\n - `\"stable\"` fields are always enabled.",
+							Description: "preRelease is the stage of development of the guarded fields: alpha, beta, stable or deprecated. It is required unless the feature gate has nothing but name and enabled. Such a feature gate guards nothing.\n\nPossible enum values:\n - `\"alpha\"` fields are disabled by default.\n - `\"beta\"` fields are enabled by default.\n - `\"deprecated\"` fields are enabled or disabled by the gate's default, and using them draws a warning.\n - `\"stable\"` fields are always enabled.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"alpha", "beta", "deprecated", "stable"},
@@ -62,7 +62,7 @@ func schema_fairlead_pkg_apis_apiextensions_CustomResourceDefinitionFeatureGate(
 					},
 					"fieldDeprecationWarning": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fieldDeprecationWarning replaces the default warning to clients that use one of the guarded fields. It may only be given when preRelease is deprecated, and has at most 256 bytes of printable characters.",
+							Description: "fieldDeprecationWarning replaces the default warning to clients that use one of the guarded fields. It may only be given if preRelease is deprecated, and has at most 256 bytes of printable characters.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -74,7 +74,7 @@ func schema_fairlead_pkg_apis_apiextensions_CustomResourceDefinitionFeatureGate(
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "fieldPaths are the JSON paths of the guarded fields in the schema of the storage version, as in .spec.replicas, .spec['my-field'] or .spec.containers[*].image. A guarded field must be optional. Required, save for a feature gate that has nothing but name and enabled.",
+							Description: "fieldPaths are the JSON paths of the guarded fields in the schema of the storage version, as in .spec.replicas, .spec['my-field'] or .spec.containers[*].image. A guarded field must be optional. They are required unless the feature gate has nothing but name and enabled.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -102,7 +102,7 @@ func schema_fairlead_pkg_apis_apiextensions_CustomResourceDefinitionFeatureGates
 				Properties: map[string]spec.Schema{
 					"component": {
 						SchemaProps: spec.SchemaProps{
-							Description: "component names the entity that is responsible for these feature gates. It prefixes the name of a gate in warnings, and is published with the gate in the OpenAPI of the custom resource.",
+							Description: "component names the entity that is responsible for these feature gates. It prefixes their names in warnings, and is published with them in the OpenAPI of the custom resource.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -147,7 +147,7 @@ func schema_fairlead_pkg_apis_apiextensions_MemberField(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name of the property that is the member, a sibling of the discriminator. Empty if the value selects none.",
+							Description: "name of the property that is the member, a sibling of the discriminator. Empty if the value selects no member.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -174,7 +174,7 @@ func schema_fairlead_pkg_apis_apiextensions_Unions(ref common.ReferenceCallback)
 				Properties: map[string]spec.Schema{
 					"fieldMembers": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fieldMembers maps each value of the discriminator to the member that it selects. Its keys are the values of the discriminator's enum, and \"\" where the discriminator may be absent. A value without a member is given as {}. Required.",
+							Description: "fieldMembers maps each value of the discriminator to the member that it selects. Its keys are the values of the discriminator's enum, and \"\" if the discriminator may be absent. A value without a member is given as {}. Required.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,

@@ -14,28 +14,28 @@ import (
 //
 // CustomResourceDefinitionFeatureGate is one feature gate and the fields of the custom resource that it guards.
 //
-// The gate is enabled if preRelease is stable; else as enabled says, if given; else as default says, if given;
-// else if preRelease is beta; else it is disabled.
+// A stable feature gate is always enabled. For all others enabled decides or, if it is not given, default. If neither
+// is given, a beta feature gate is enabled and any other is disabled.
 type CustomResourceDefinitionFeatureGateApplyConfiguration struct {
 	// name of the feature gate. It starts with a letter, consists of letters and digits, and has at most 63
 	// characters.
 	Name *string `json:"name,omitempty"`
-	// enabled switches the feature gate on or off, whatever default says. It belongs to the administrator of
-	// the cluster; a definition that is distributed to others leaves it out. It has no effect on a stable
+	// enabled switches the feature gate on or off and overrides default. It belongs to the administrator of the
+	// cluster and should not be part of a definition that is distributed to others. It has no effect on a stable
 	// feature gate.
 	Enabled *bool `json:"enabled,omitempty"`
-	// default is the state of the feature gate where enabled is not given. It may only be false for alpha and
-	// beta, may only be true for stable, and must be given for deprecated.
+	// default is the state of the feature gate if enabled is not given. It must not be true for alpha and beta,
+	// must not be false for stable, and is required for deprecated.
 	Default *bool `json:"default,omitempty"`
 	// preRelease is the stage of development of the guarded fields: alpha, beta, stable or deprecated.
-	// It is required, save for a feature gate that has nothing but name and enabled: that one guards nothing.
+	// It is required unless the feature gate has nothing but name and enabled. Such a feature gate guards nothing.
 	PreRelease *apisapiextensions.PreRelease `json:"preRelease,omitempty"`
 	// fieldDeprecationWarning replaces the default warning to clients that use one of the guarded fields.
-	// It may only be given when preRelease is deprecated, and has at most 256 bytes of printable characters.
+	// It may only be given if preRelease is deprecated, and has at most 256 bytes of printable characters.
 	FieldDeprecationWarning *string `json:"fieldDeprecationWarning,omitempty"`
 	// fieldPaths are the JSON paths of the guarded fields in the schema of the storage version, as in
 	// .spec.replicas, .spec['my-field'] or .spec.containers[*].image. A guarded field must be optional.
-	// Required, save for a feature gate that has nothing but name and enabled.
+	// They are required unless the feature gate has nothing but name and enabled.
 	FieldPaths []string `json:"fieldPaths,omitempty"`
 }
 

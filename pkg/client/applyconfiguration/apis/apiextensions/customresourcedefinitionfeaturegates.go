@@ -11,8 +11,8 @@ package apiextensions
 // CustomResourceDefinitionFeatureGates defines feature gates for fields of custom resources, to enable
 // field-level versioning (KEP-2608, API Changes).
 type CustomResourceDefinitionFeatureGatesApplyConfiguration struct {
-	// component names the entity that is responsible for these feature gates. It prefixes the name of a
-	// gate in warnings, and is published with the gate in the OpenAPI of the custom resource.
+	// component names the entity that is responsible for these feature gates. It prefixes their names in warnings,
+	// and is published with them in the OpenAPI of the custom resource.
 	Component *string `json:"component,omitempty"`
 	// featureGates is the list of feature gates of this custom resource definition. No two feature gates may
 	// guard the same field.

@@ -10,7 +10,7 @@ package apiextensions
 //
 // MemberField is the member of a union that a value of the discriminator selects.
 type MemberFieldApplyConfiguration struct {
-	// name of the property that is the member, a sibling of the discriminator. Empty if the value selects none.
+	// name of the property that is the member, a sibling of the discriminator. Empty if the value selects no member.
 	Name *string `json:"name,omitempty"`
 	// optional says that the member may be left out when it is selected. By default it must be set then.
 	Optional *bool `json:"optional,omitempty"`

@@ -12,7 +12,7 @@ package apiextensions
 // a union: the property's value selects which one of its siblings, the members, may be set (KEP-1027, OpenAPI).
 type UnionsApplyConfiguration struct {
 	// fieldMembers maps each value of the discriminator to the member that it selects. Its keys are the values of the
-	// discriminator's enum, and "" where the discriminator may be absent. A value without a member is given as {}.
+	// discriminator's enum, and "" if the discriminator may be absent. A value without a member is given as {}.
 	// Required.
 	FieldMembers map[string]MemberFieldApplyConfiguration `json:"fieldMembers,omitempty"`
 }
