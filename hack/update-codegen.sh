@@ -80,13 +80,13 @@ go run ./hack/models-schema >"${WORK}/models.json"
 applyconfiguration-gen --go-header-file "${OUR_HEADER}" --openapi-schema "${WORK}/models.json" \
   --output-dir "${WORK}/applyconfiguration" --output-pkg "${OURS}/client/applyconfiguration" \
   "${UPSTREAM}/apis/apiextensions/v1" "${OURS}/apis/apiextensions"
-rm -rf pkg/client/applyconfiguration
-mkdir -p pkg/client/applyconfiguration/apis
+find pkg/client/applyconfiguration -name '*.go' ! -name doc.go -delete
 cp -r "${WORK}/applyconfiguration/apis/apiextensions" pkg/client/applyconfiguration/apis/
 
 external=()
 for file in pkg/client/applyconfiguration/apis/apiextensions/*.go; do
   type=$(sed -nE 's/^type (\w+)ApplyConfiguration struct.*/\1/p' "${file}")
+  [[ -n ${type} ]] || continue
   external+=("${OURS}/apis/apiextensions.${type}:${OURS}/client/applyconfiguration/apis/apiextensions")
 done
 applyconfiguration-gen --go-header-file "${UPSTREAM_HEADER}" --openapi-schema "${WORK}/models.json" "${LINT[@]}" \

@@ -81,14 +81,13 @@ func (l *linter) patch(name string) {
 		return
 	}
 	l.message(name, p)
+	l.trailers(name, p.Trailers())
 	for _, f := range p.Files {
 		l.file(name, p, f)
 	}
 }
 
-var forwarded = regexp.MustCompile(`^(no|no, .+|https?://\S+.*|not-needed, .+)$`)
-
-// message checks subject, reasons and trailers.
+// message checks subject and reasons.
 func (l *linter) message(name string, p *patch.Patch) {
 	subject, body, _ := strings.Cut(p.Message, "\n")
 	if patch.NameOf(subject) != p.Name {
@@ -100,14 +99,24 @@ func (l *linter) message(name string, p *patch.Patch) {
 	if strings.Contains(p.Message, "<") {
 		l.fail(name, "fill in what stands in angle brackets")
 	}
-	trailers := p.Trailers()
-	for _, trailer := range []string{"Lines", "Forwarded", "Drop-When"} {
+	if p.IsGenerated() != patch.IsGeneratedName(p.Name) {
+		l.fail(name, "a patch of generated files is named generated.patch, and has the trailer Generated-By: hack/update-codegen.sh")
+	}
+}
+
+var (
+	required  = []string{"Lines", "Forwarded", "Drop-When"}
+	forwarded = regexp.MustCompile(`^(no|no, .+|https?://\S+.*|not-needed, .+)$`)
+)
+
+func (l *linter) trailers(name string, trailers map[string]string) {
+	for _, trailer := range required {
 		if trailers[trailer] == "" {
 			l.fail(name, "no %s; see docs/patches.md for the trailers", trailer)
 		}
 	}
 	for _, trailer := range slices.Sorted(maps.Keys(trailers)) {
-		if !slices.Contains([]string{"Lines", "Forwarded", "Drop-When", "Generated-By"}, trailer) {
+		if !slices.Contains(required, trailer) && trailer != "Generated-By" {
 			l.fail(name, "unknown trailer %s", trailer)
 		}
 	}
@@ -116,9 +125,6 @@ func (l *linter) message(name string, p *patch.Patch) {
 	}
 	if f := trailers["Forwarded"]; f != "" && !forwarded.MatchString(f) {
 		l.fail(name, "Forwarded is %q; write: Forwarded: no, <why> | <URL> | not-needed, <why>", f)
-	}
-	if p.IsGenerated() != patch.IsGeneratedName(p.Name) {
-		l.fail(name, "a patch of generated files is named generated.patch, and has the trailer Generated-By: hack/update-codegen.sh")
 	}
 }
 

@@ -100,6 +100,11 @@ func (m *module) export(opts ExportOptions) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return m.write(outputs, opts)
+}
+
+// write writes the patch files that are not as they should be, and the series. It reports whether there are any.
+func (m *module) write(outputs []output, opts ExportOptions) (bool, error) {
 	was := m.line.Series.Of(m.locked.Path)
 	names := make([]string, 0, len(outputs))
 	changed := false
