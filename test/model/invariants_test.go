@@ -129,11 +129,11 @@ func (t *transition) checkRemoval(p position) error {
 	}
 	own := applyEntry(t.step.By, t.step.Subresource)
 	for entry, fields := range ownersOf(t.before) {
-		owned := t.withoutEmpty(fields.within(ancestor))
+		owned := fields.within(ancestor)
 		if entry == own && len(owned) == 0 {
 			return fmt.Errorf("G4: %s was removed with %s, in which the applier owned nothing", p, ancestor)
 		}
-		if entry != own && len(owned) > 0 {
+		if owned = t.withoutEmpty(owned); entry != own && len(owned) > 0 {
 			return fmt.Errorf("G4: %s was removed with %s, in which entry %q owned %v", p, ancestor, entry, owned.texts())
 		}
 	}

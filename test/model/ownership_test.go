@@ -5,6 +5,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
@@ -18,6 +19,10 @@ func checkOwnersOfGuarded(t *transition) error {
 	}
 	before, after := ownersOf(t.before), ownersOf(t.after)
 	for text, guard := range t.guards {
+		// Upstream drops entries of other versions with fields that the endpoint does not write.
+		if t.TwoVersions && !t.writes(guard) {
+			continue
+		}
 		for _, p := range positionsOf(t.after, t.Schema, guard.path) {
 			for entry := range entriesOf(before, after) {
 				if err := t.checkEntry(entry, before[entry].within(p), after[entry].within(p), p); err != nil {
@@ -27,6 +32,11 @@ func checkOwnersOfGuarded(t *transition) error {
 		}
 	}
 	return nil
+}
+
+// writes reports whether the endpoint of the request writes a guarded field.
+func (t *transition) writes(g guard) bool {
+	return !t.Status || (g.path[0].Name == "status") == (t.step.Subresource == "status")
 }
 
 // checkEntry compares what an entry lists of a kept field before and after the write.
@@ -55,7 +65,8 @@ func (t *transition) checkApplier(lost, won, after fieldSet, p position) error {
 		}
 	}
 	for _, field := range lost {
-		if _, applied := valueAt(t.config, t.Schema, field); applied && len(after.within(field)) == 0 {
+		value, applied := valueAt(t.config, t.Schema, field)
+		if applied && isOwnable(value, schemaAt(t.config, t.Schema, field)) && len(after.within(field)) == 0 {
 			return fmt.Errorf("G7.2: the applier lost %s, which it applies", field)
 		}
 	}
@@ -63,6 +74,22 @@ func (t *transition) checkApplier(lost, won, after fieldSet, p position) error {
 		return fmt.Errorf("G7.2: the applier left %s out and still owns %v", p, after.texts())
 	}
 	return nil
+}
+
+// isOwnable reports whether an entry lists the value or a field inside it, if the value is applied. Upstream lists the items
+// of a list map or set, but not the list itself, so an empty one is not ownable.
+func isOwnable(value any, s *schemaProps) bool {
+	switch value := value.(type) {
+	case []any:
+		isAtomic := s == nil || s.XListType == nil || *s.XListType == "atomic"
+		return isAtomic || len(value) > 0
+	case map[string]any:
+		isAtomic := s != nil && s.XMapType != nil && *s.XMapType == "atomic"
+		return isAtomic || len(value) == 0 || slices.ContainsFunc(children(value, s), func(c child) bool {
+			return isOwnable(c.value, c.schema)
+		})
+	}
+	return true
 }
 
 // entriesOf returns the keys of the entries in either of two sets.

@@ -150,6 +150,8 @@ func (t *transition) expectForApply(want *expectation, p position) {
 		want.must(kept)
 	case len(own) > 0:
 		want.may(kept) // the applier gives up a field that it shares
+	case !isOwnable(t.valueBefore(p), schemaAt(t.before, t.Schema, p)):
+		want.may(kept) // without the gate the field is pruned with its ancestors, since nobody can own it
 	}
 }
 
