@@ -58,8 +58,8 @@ func manyPaths(n int) *apiextensions.CustomResourceDefinitionFeatureGates {
 
 func manyName(i int) string { return fmt.Sprintf("g%05d", i) }
 
-// manyFields returns the schema of an object whose .spec has a number of fields and a map. The default of .spec sets all of
-// the fields, and a number of entries in the map.
+// manyFields returns the schema of an object whose .spec has a number of fields and a map. The default of .spec sets
+// all of the fields, and a number of entries in the map.
 func manyFields(tb testing.TB, fields, entries int) *apiextensionsinternal.JSONSchemaProps {
 	tb.Helper()
 	properties := map[string]apiextensionsinternal.JSONSchemaProps{}
@@ -152,8 +152,8 @@ func BenchmarkManyPaths(b *testing.B) {
 	}
 }
 
-// BenchmarkDropDefaults measures the part of BenchmarkServe that drops the defaults of disabled fields, next to a copy of
-// the schema.
+// BenchmarkDropDefaults measures the part of BenchmarkServe that drops the defaults of disabled fields, next to a copy
+// of the schema.
 func BenchmarkDropDefaults(b *testing.B) {
 	for _, paths := range boundedSizes {
 		schema := structuralOf(b, manyFields(b, paths, entriesFor(paths)))
@@ -167,8 +167,8 @@ func BenchmarkDropDefaults(b *testing.B) {
 	}
 }
 
-// defaultedMap is an endpoint behind a conversion webhook, and an object to create there. The object has a map whose values
-// have a disabled field each, which has another value than its default.
+// defaultedMap is an endpoint behind a conversion webhook, and an object to create there. The object has a map whose
+// values have a disabled field each, which has another value than its default.
 type defaultedMap struct {
 	endpoint *customresource.Endpoint
 	object   *unstructured.Unstructured
@@ -222,8 +222,8 @@ func (m defaultedMap) create(ctx context.Context) error {
 }
 
 // BenchmarkDefaultsOfVersion measures a request in a version behind a webhook. The defaults of that version must be
-// distinguished from the values in the request. There are as many values in a map, and as many fields in their default, as
-// the other benchmarks have paths.
+// distinguished from the values in the request. There are as many values in a map, and as many fields in their default,
+// as the other benchmarks have paths.
 func BenchmarkDefaultsOfVersion(b *testing.B) {
 	enableGates(b)
 	for _, size := range boundedSizes {
@@ -303,8 +303,8 @@ var growing = map[string]func(t *testing.T, size int) func() error{
 	},
 }
 
-// TestR3AllocatedBytesGrowWithTheSize (rules R3, V2) checks without a clock that the cost is linear: an input that is four
-// times as large takes about four times the memory, and not sixteen times.
+// TestR3AllocatedBytesGrowWithTheSize (rules R3, V2) checks without a clock that the cost is linear: an input that is
+// four times as large takes about four times the memory, and not sixteen times.
 func TestR3AllocatedBytesGrowWithTheSize(t *testing.T) {
 	enableGates(t)
 	const small, factor, atMost = 512, 4, 5.5
@@ -339,8 +339,8 @@ func allocated(t *testing.T, run func() error) float64 {
 	return float64(after.TotalAlloc-before.TotalAlloc) / runs
 }
 
-// TestInputsOfBounds checks the inputs of these benchmarks: every path guards a field that is in the default, and the CRD
-// is small enough for a request.
+// TestInputsOfBounds checks the inputs of these benchmarks: every path guards a field that is in the default, and the
+// CRD is small enough for a request.
 func TestInputsOfBounds(t *testing.T) {
 	enableGates(t)
 	const requestLimit = 3 << 20

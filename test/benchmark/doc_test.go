@@ -1,8 +1,8 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package benchmark measures what fairlead adds to a request, next to what upstream does with the same object in the same
-// request.
+// Package benchmark measures what fairlead adds to a request, next to what upstream does with the same object in the
+// same request.
 //
 // Benchmarks measure times. README.md lists them and says how to read their results; make bench runs them in rounds and
 // writes a report. Tests guard what does not need a clock, on every run of make test: allocations (guard_test.go),

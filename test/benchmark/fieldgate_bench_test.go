@@ -118,8 +118,8 @@ func reverseItems(obj map[string]any) map[string]any {
 	return obj
 }
 
-// BenchmarkFieldGate measures the feature gates of a CronTab. Lines with gates=N are what fairlead adds to a request; the
-// others are what upstream does with the same object in the same request.
+// BenchmarkFieldGate measures the feature gates of a CronTab. Lines with gates=N are what fairlead adds to a request;
+// the others are what upstream does with the same object in the same request.
 func BenchmarkFieldGate(b *testing.B) {
 	for _, n := range []int{1, 10, optionalFields} {
 		b.Run(fmt.Sprintf("create/absent/gates=%d", n), func(b *testing.B) {
@@ -251,8 +251,8 @@ func wantNoAllocations(t *testing.T, run func()) {
 	}
 }
 
-// TestInputsOfBenchmarks checks that the objects of the benchmarks are valid, and that evaluation does with them what the
-// names of the benchmarks say.
+// TestInputsOfBenchmarks checks that the objects of the benchmarks are valid, and that evaluation does with them what
+// the names of the benchmarks say.
 func TestInputsOfBenchmarks(t *testing.T) {
 	validator, _, err := validation.NewSchemaValidator(crontabSchema())
 	if err != nil {

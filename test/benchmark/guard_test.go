@@ -15,8 +15,8 @@ import (
 )
 
 // allocationGuards returns fixed requests with the number of allocations that they may make. Unlike times, allocations
-// are the same on every machine. They are almost the same on every run: limits other than 0 leave some room for how maps
-// grow. A change that saves allocations lowers the limit; a change that raises a limit gives the reason.
+// are the same on every machine. They are almost the same on every run: limits other than 0 leave some room for how
+// maps grow. A change that saves allocations lowers the limit; a change that raises a limit gives the reason.
 func allocationGuards(tb testing.TB) []allocationGuard {
 	tb.Helper()
 	structural := structuralOf(tb, longRouteSchema(tb))
@@ -67,8 +67,8 @@ func TestAllocationsDoNotGrow(t *testing.T) {
 	}
 }
 
-// TestAllocationsOfDroppedFields counts the allocations for fields that gates drop. Evaluation changes the object, so each
-// run needs a new one.
+// TestAllocationsOfDroppedFields counts the allocations for fields that gates drop. Evaluation changes the object, so
+// each run needs a new one.
 func TestAllocationsOfDroppedFields(t *testing.T) {
 	const runs, fields, limit = 20, 10, 4
 	p := plan(t, false, optionalPaths(fields)...)
@@ -87,8 +87,8 @@ func TestAllocationsOfDroppedFields(t *testing.T) {
 	t.Logf("%v allocations for %d dropped fields", got, fields)
 }
 
-// TestGuardedObjectsAreWhatTheyClaim checks that the switched route has exactly one union to normalize. Normalization must
-// not modify its input (rule R4), so a second run finds the same.
+// TestGuardedObjectsAreWhatTheyClaim checks that the switched route has exactly one union to normalize. Normalization
+// must not modify its input (rule R4), so a second run finds the same.
 func TestGuardedObjectsAreWhatTheyClaim(t *testing.T) {
 	unions := union.Compile(structuralOf(t, routeSchema(t)), nil)
 	switched := switchedRoute()

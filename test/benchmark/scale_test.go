@@ -217,8 +217,8 @@ func nested(depth int) map[string]any {
 	return level
 }
 
-// sourcesSchema returns a schema with a list map whose items have a union and little else, so that an object with 10,000 of
-// them is small enough for etcd.
+// sourcesSchema returns a schema with a list map whose items have a union and little else, so that an object with
+// 10,000 of them is small enough for etcd.
 func sourcesSchema() *apiextensionsinternal.JSONSchemaProps {
 	discriminator := props("string")
 	discriminator.XUnions = &apiextensions.Unions{FieldMembers: map[string]apiextensions.MemberField{
@@ -333,8 +333,8 @@ func liveHeap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// TestInputsOfScaleBenchmarks checks that every workload succeeds, that every path guards a field, and that the innermost
-// union is validated.
+// TestInputsOfScaleBenchmarks checks that every workload succeeds, that every path guards a field, and that the
+// innermost union is validated.
 func TestInputsOfScaleBenchmarks(t *testing.T) {
 	for _, rules := range []int{4, 16} {
 		for _, w := range scaleWorkloads(t, rules) {

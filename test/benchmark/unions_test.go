@@ -58,7 +58,8 @@ func structuralOf(tb testing.TB, schema *apiextensionsinternal.JSONSchemaProps) 
 	return structural
 }
 
-// withRules returns a copy of the schema with CEL rules for its unions, two for each member, as Gateway API writes them.
+// withRules returns a copy of the schema with CEL rules for its unions, two for each member, as Gateway API writes
+// them.
 func withRules(tb testing.TB, schema *structuralschema.Structural) *structuralschema.Structural {
 	tb.Helper()
 	rules := 0
@@ -174,8 +175,8 @@ func filterOf(route map[string]any, rule, filter int) map[string]any {
 	return r["filters"].([]any)[filter].(map[string]any)
 }
 
-// switchedRoute returns a route with another type in one filter, and with the member of the old type left in, as a client
-// sends it that does not know the old member.
+// switchedRoute returns a route with another type in one filter, and with the member of the old type left in, as a
+// client sends it that does not know the old member.
 func switchedRoute() map[string]any {
 	route := route()
 	f := filterOf(route, 1, 1)
@@ -395,8 +396,8 @@ func named(list, old []any, i int) (item, counterpart map[string]any) {
 	return item, nil
 }
 
-// BenchmarkUnion measures the unions of an HTTPRoute, other ways to check them, and what upstream does with the same object
-// in the same request.
+// BenchmarkUnion measures the unions of an HTTPRoute, other ways to check them, and what upstream does with the same
+// object in the same request.
 func BenchmarkUnion(b *testing.B) {
 	for _, w := range routeWorkloads(b) {
 		b.Run(w.name, func(b *testing.B) { benchmarkWork(b, w.do) })
@@ -420,7 +421,8 @@ func normalizeAndValidate(plan *union.Plan, obj, old map[string]any) int {
 	return len(cleared) + len(errs)
 }
 
-// BenchmarkUnionListMap measures an update of a list map whose items have a union each, and three more in their filters.
+// BenchmarkUnionListMap measures an update of a list map whose items have a union each, and three more in their
+// filters.
 func BenchmarkUnionListMap(b *testing.B) {
 	plan := union.Compile(structuralOf(b, routeSchema(b)), nil)
 	for _, n := range []int{10, 100, 1_000, 10_000} {

@@ -24,8 +24,8 @@ const (
 
 // workCases are fixed requests with the number of statements that our packages may execute for them. The statements are
 // counted with the compiler's coverage counters. Unlike times, they are the same on every machine and on every run. A
-// limit is the counted number plus 5%. A change that saves statements lowers the limit; a change that raises a limit gives
-// the reason.
+// limit is the counted number plus 5%. A change that saves statements lowers the limit; a change that raises a limit
+// gives the reason.
 var workCases = []struct {
 	name  string
 	limit int
@@ -67,8 +67,8 @@ func TestWorkOfOneCase(t *testing.T) {
 	}
 }
 
-// TestWorkDoesNotGrow counts the statements that a request with a valid object executes, so that a change that walks more
-// of the object is noticed without a clock (rules R2, R3).
+// TestWorkDoesNotGrow counts the statements that a request with a valid object executes, so that a change that walks
+// more of the object is noticed without a clock (rules R2, R3).
 func TestWorkDoesNotGrow(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "work.test")
 	const packages = "github.com/fairlead-dev/fairlead/pkg/registry/customresource/..."
@@ -87,8 +87,8 @@ func TestWorkDoesNotGrow(t *testing.T) {
 	}
 }
 
-// statements runs a case in a new process and returns how many statements it executed. They include the compilation of the
-// plan.
+// statements runs a case in a new process and returns how many statements it executed. They include the compilation of
+// the plan.
 func statements(t *testing.T, binary, name string, repeat int) int {
 	t.Helper()
 	profile := filepath.Join(t.TempDir(), "profile")

@@ -35,8 +35,8 @@ metadata: {name: GROUP}
 spec: {policyName: GROUP}
 `
 
-// mutate makes mutating admission patch the custom resources of the subject in the given operations, until the test ends.
-// The policy takes effect some time after mutate returns, and until then may make requests fail.
+// mutate makes mutating admission patch the custom resources of the subject in the given operations, until the test
+// ends. The policy takes effect some time after mutate returns, and until then may make requests fail.
 func (s subject) mutate(operations, patch string) {
 	s.Helper()
 	values := strings.NewReplacer("GROUP", s.crd.Spec.Group, "OPERATIONS", operations, "PATCH", patch)
@@ -55,8 +55,8 @@ func (o object) awaitPolicy(patch, text string) {
 	o.takeWarnings()
 }
 
-// TestG1AfterMutatingAdmission (rules G1, G2, G7.1, G10): a guarded field that admission sets is treated as if the client
-// had set it, and the client does not own it.
+// TestG1AfterMutatingAdmission (rules G1, G2, G7.1, G10): a guarded field that admission sets is treated as if the
+// client had set it, and the client does not own it.
 func TestG1AfterMutatingAdmission(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))

@@ -43,7 +43,8 @@ var badSpecs = []string{
 
 var badValues = []string{`null`, `7`, `"x"`, `{}`, `{"a": null}`, `[]`, `[null]`, `[{"name": null}]`}
 
-// badRequests write a spec in JSON. The first one creates an object, the others write an existing one. All are dry runs.
+// badRequests write a spec in JSON. The first one creates an object, the others write an existing one. All are dry
+// runs.
 var badRequests = []struct {
 	name string
 	send func(o object, spec string) (*unstructured.Unstructured, error)
@@ -77,9 +78,9 @@ func (o object) withSpec(name, spec string) *unstructured.Unstructured {
 	return u
 }
 
-// TestR1BadInputIsNoServerError (rule R1) sends nulls and values of the wrong type in place of unions and guarded fields. The
-// server may fail only if it also fails for a CRD without unions and gates: upstream answers an apply with 500 if field
-// management cannot read the object.
+// TestR1BadInputIsNoServerError (rule R1) sends nulls and values of the wrong type in place of unions and guarded
+// fields. The server may fail only if it also fails for a CRD without unions and gates: upstream answers an apply with
+// 500 if field management cannot read the object.
 func TestR1BadInputIsNoServerError(t *testing.T) {
 	t.Parallel()
 	crd, plainCRD := newUnionsCRD(t), newUnionsCRD(t)

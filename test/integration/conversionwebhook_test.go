@@ -78,8 +78,8 @@ func (w *conversionWebhook) fail(failure func(to string) error) {
 	w.failure = failure
 }
 
-// take returns the conversions since the last call. It waits until there are no more: watch caches convert asynchronously,
-// and the more tests run in parallel the longer it takes.
+// take returns the conversions since the last call. It waits until there are no more: watch caches convert
+// asynchronously, and the more tests run in parallel the longer it takes.
 func (w *conversionWebhook) take(t *testing.T) conversions {
 	t.Helper()
 	return w.takeAfter(time.Second)
@@ -177,8 +177,8 @@ func renameCount(object map[string]any, to string) error {
 	return nil
 }
 
-// renameCountStrictly is renameCount for a webhook that decodes objects into Go types, as most do. It fails if a field has
-// the wrong type.
+// renameCountStrictly is renameCount for a webhook that decodes objects into Go types, as most do. It fails if a field
+// has the wrong type.
 func renameCountStrictly(object map[string]any, to string) error {
 	raw, err := json.Marshal(object)
 	if err != nil {
@@ -198,8 +198,8 @@ func renameCountStrictly(object map[string]any, to string) error {
 
 const replicasAnnotation = "example.com/replicas"
 
-// stashReplicas converts between v1 and a v1beta1 that does not have the field. In v1beta1 its value is in an annotation, so
-// that a conversion there and back loses nothing.
+// stashReplicas converts between v1 and a v1beta1 that does not have the field. In v1beta1 its value is in an
+// annotation, so that a conversion there and back loses nothing.
 func stashReplicas(object map[string]any, to string) error {
 	if to == "v1beta1" {
 		return replicasToAnnotation(object)

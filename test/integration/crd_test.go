@@ -30,33 +30,33 @@ import (
 // dryRun is the value of the option DryRun of a request that writes nothing.
 var dryRun = []string{metav1.DryRunAll}
 
+// specSchema returns the schema of a custom resource whose .spec has the properties.
+func specSchema(properties string) string {
+	return "type: object\nproperties:\n  spec:\n    type: object\n    properties:" + strings.ReplaceAll(properties, "\n", "\n      ")
+}
+
 // cronTabSchema is the schema of KEP-2608's CronTab, with a list map.
-const cronTabSchema = `
-type: object
-properties:
-  spec:
+var cronTabSchema = specSchema(`
+cronSpec: {type: string}
+image: {type: string}
+replicas: {type: integer, minimum: 0}
+foo:
+  type: object
+  properties:
+    baz: {type: integer}
+    qux: {type: integer}
+containers:
+  type: array
+  x-kubernetes-list-type: map
+  x-kubernetes-list-map-keys: [name]
+  items:
     type: object
+    required: [name]
     properties:
-      cronSpec: {type: string}
-      image: {type: string}
-      replicas: {type: integer, minimum: 0}
-      foo:
-        type: object
-        properties:
-          baz: {type: integer}
-          qux: {type: integer}
-      containers:
-        type: array
-        x-kubernetes-list-type: map
-        x-kubernetes-list-map-keys: [name]
-        items:
-          type: object
-          required: [name]
-          properties:
-            name: {type: string}
-            size: {type: integer}
-            port: {type: integer}
-`
+      name: {type: string}
+      size: {type: integer}
+      port: {type: integer}
+`)
 
 // replicasGate is the gate of KEP-2608's example.
 const replicasGate = `
@@ -158,8 +158,8 @@ func (s *server) crdClientIn(t *testing.T, contentType string, log *warningLog) 
 	return client.CustomResourceDefinitions()
 }
 
-// wantInEveryEncoding creates and reads a CRD in each encoding that is served to clients of CRDs by default (CBOR is not),
-// and compares a part of it.
+// wantInEveryEncoding creates and reads a CRD in each encoding that is served to clients of CRDs by default (CBOR is
+// not), and compares a part of it.
 func wantInEveryEncoding[T any](
 	t *testing.T, newCRD func(*testing.T) *apiextensionsv1.CustomResourceDefinition, part func(*apiextensionsv1.CustomResourceDefinition) T,
 ) {
@@ -184,15 +184,15 @@ func wantInEveryEncoding[T any](
 	}
 }
 
-// resource is a client for the custom resources of a CRD, in the first version in its list, and the user whose client it
-// is.
+// resource is a client for the custom resources of a CRD, in the first version in its list, and the user whose client
+// it is.
 type resource struct {
 	dynamic.ResourceInterface
 	*user
 }
 
-// install creates the CRD as a new user and waits until its custom resources are served. It returns the user's client for
-// them. The warnings about the CRD are in the user's log.
+// install creates the CRD as a new user and waits until its custom resources are served. It returns the user's client
+// for them. The warnings about the CRD are in the user's log.
 func (s *server) install(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) resource {
 	t.Helper()
 	client := s.customResources(crd)
@@ -249,7 +249,8 @@ func (s *server) waitEstablished(t *testing.T, name string) {
 	})
 }
 
-// applyCRD applies a manifest of a CRD with kubectl, server-side, and returns what kubectl prints as errors and warnings.
+// applyCRD applies a manifest of a CRD with kubectl, server-side, and returns what kubectl prints as errors and
+// warnings.
 func (s *server) applyCRD(t *testing.T, manager, manifest string) (stderr string) {
 	t.Helper()
 	_, stderr = s.kubectl(t, manifest, "apply", "--server-side", "--field-manager="+manager, "-f", "-")

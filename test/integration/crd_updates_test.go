@@ -80,7 +80,8 @@ func label(crd *apiextensionsv1.CustomResourceDefinition) { crd.Labels = map[str
 
 func noChange(*apiextensionsv1.CustomResourceDefinition) {}
 
-// newGatedUnionsCRD returns a CRD with a gate, with unions in v1, and with a v2 that has the same schema without unions.
+// newGatedUnionsCRD returns a CRD with a gate, with unions in v1, and with a v2 that has the same schema without
+// unions.
 func newGatedUnionsCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd := newUnionsCRD(t)
@@ -158,8 +159,8 @@ func TestC9AStatusUpdateDrawsNoWarning(t *testing.T) {
 	client.wantWarnings()
 }
 
-// TestC9OwnersOfKeptFieldsStay (rules C9, C2): the owners of kept gates and unions own them after the update, also an owner
-// that owns nothing else. The updating client does not become an owner.
+// TestC9OwnersOfKeptFieldsStay (rules C9, C2): the owners of kept gates and unions own them after the update, also an
+// owner that owns nothing else. The updating client does not become an owner.
 func TestC9OwnersOfKeptFieldsStay(t *testing.T) {
 	t.Parallel()
 	crd := newGatedUnionsCRD(t)
@@ -276,8 +277,8 @@ func TestC9WhatRemovesTheGates(t *testing.T) {
 	}
 }
 
-// TestC9KubectlReplaceRemovesGatesWithAnEmptyObject (rule C9): a manifest without gates keeps them, and kubectl prints how to
-// remove them. It also prints that if the update is refused because the kept gates do not fit its schema.
+// TestC9KubectlReplaceRemovesGatesWithAnEmptyObject (rule C9): a manifest without gates keeps them, and kubectl prints
+// how to remove them. It also prints that if the update is refused because the kept gates do not fit its schema.
 func TestC9KubectlReplaceRemovesGatesWithAnEmptyObject(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, replicasGate)
@@ -305,8 +306,8 @@ func TestC9KubectlReplaceRemovesGatesWithAnEmptyObject(t *testing.T) {
 	}
 }
 
-// TestC9WhatRemovesUnions (rule C9): a patch removes unions, and so does an update that also changes another part of a schema.
-// An update that only changes other fields keeps them.
+// TestC9WhatRemovesUnions (rule C9): a patch removes unions, and so does an update that also changes another part of a
+// schema. An update that only changes other fields keeps them.
 func TestC9WhatRemovesUnions(t *testing.T) {
 	t.Parallel()
 	crd := installed(t, shared, newUnionsCRD(t))

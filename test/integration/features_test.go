@@ -31,8 +31,8 @@ func (s *server) metrics(t *testing.T) string {
 	return string(text)
 }
 
-// seriesOf returns the series of a group in the metrics whose names start with one of the prefixes, without the group and
-// without apiextensions_apiserver_.
+// seriesOf returns the series of a group in the metrics whose names start with one of the prefixes, without the group
+// and without apiextensions_apiserver_.
 func (s *server) seriesOf(t *testing.T, group string, prefixes ...string) []string {
 	t.Helper()
 	label := `group="` + group + `"`

@@ -95,9 +95,9 @@ func codeOf(err error) int32 {
 	return 0
 }
 
-// TestG1ConvWebhookFailures makes the webhook fail in all ways, for a CRD with a gate and for one without. A failure writes
-// nothing and draws no warning, its error gives the reason, and it is no worse than without gates (rules G1, R1). Once the
-// webhook succeeds again, so does the request.
+// TestG1ConvWebhookFailures makes the webhook fail in all ways, for a CRD with a gate and for one without. A failure
+// writes nothing and draws no warning, its error gives the reason, and it is no worse than without gates (rules G1,
+// R1). Once the webhook succeeds again, so does the request.
 func TestG1ConvWebhookFailures(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no conversion today")
@@ -161,8 +161,8 @@ func wantNoWorse(t *testing.T, request string, got, without outcome) {
 	}
 }
 
-// TestG1ConvWebhookFailureAtAnyCall (rule G1) lets a request succeed with one more conversion to the stored version each
-// time, until the request succeeds. So the conversions of the evaluation fail too, and nothing may be written.
+// TestG1ConvWebhookFailureAtAnyCall (rule G1) lets a request succeed with one more conversion to the stored version
+// each time, until the request succeeds. So the conversions of the evaluation fail too, and nothing may be written.
 func TestG1ConvWebhookFailureAtAnyCall(t *testing.T) {
 	t.Parallel()
 	s := newConverted(t, replicasGate, renameCount)
@@ -225,8 +225,9 @@ var badTypes = []any{
 	[]any{"text"},
 }
 
-// TestG1ConvWebhookInvalidObjectsAreInvalid (rules G1, G10, R1) has webhooks that can and cannot convert values of the wrong
-// type. Upstream does not convert before schema validation, which refuses such an object with 422; gates do not change that.
+// TestG1ConvWebhookInvalidObjectsAreInvalid (rules G1, G10, R1) has webhooks that can and cannot convert values of the
+// wrong type. Upstream does not convert before schema validation, which refuses such an object with 422; gates do not
+// change that.
 func TestG1ConvWebhookInvalidObjectsAreInvalid(t *testing.T) {
 	t.Parallel()
 	for _, gates := range []string{"", replicasGate} {
@@ -243,7 +244,8 @@ func TestG1ConvWebhookInvalidObjectsAreInvalid(t *testing.T) {
 	}
 }
 
-// wantInvalidSpec creates and updates an object in v1beta1 with an invalid spec. Both must be refused without a warning.
+// wantInvalidSpec creates and updates an object in v1beta1 with an invalid spec. Both must be refused without a
+// warning.
 func (c converted) wantInvalidSpec(spec any, gated bool) {
 	c.Helper()
 	// A disabled field is dropped before validation if the webhook can convert it, so its type does not matter.

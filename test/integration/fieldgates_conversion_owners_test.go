@@ -17,8 +17,8 @@ import (
 
 var countField = []string{"f:spec", "f:count"}
 
-// wantFieldOwners compares the managers that own .spec.replicas or .spec.count, since each managedFields entry has the name
-// of its version.
+// wantFieldOwners compares the managers that own .spec.replicas or .spec.count, since each managedFields entry has the
+// name of its version.
 func (c converted) wantFieldOwners(what string, u *unstructured.Unstructured, want ...string) {
 	c.Helper()
 	got := append(owners(c.T, u, replicasField...), owners(c.T, u, countField...)...)
@@ -71,8 +71,8 @@ func TestG1ConvWebhookG7Scale(t *testing.T) {
 	s.wantUnchanged("G6, G7: scale", before)
 }
 
-// TestG1ConvWebhookG7ApplyingThePersistedValueShares (rules G1, G6, G7.1, G7.2): an applier becomes a second owner of a kept
-// field if it applies the persisted value, and only then.
+// TestG1ConvWebhookG7ApplyingThePersistedValueShares (rules G1, G6, G7.1, G7.2): an applier becomes a second owner of a
+// kept field if it applies the persisted value, and only then.
 func TestG1ConvWebhookG7ApplyingThePersistedValueShares(t *testing.T) {
 	t.Parallel()
 	s := newConverted(t, replicasGate, renameCount)
@@ -184,19 +184,14 @@ func TestG1ConvWebhookG7AConflictAboutAnotherFieldStands(t *testing.T) {
 }
 
 // shapesSchema is the schema of a v1beta1 in which the disabled field is elsewhere, and also part of another field.
-const shapesSchema = `
-type: object
-properties:
-  spec:
-    type: object
-    properties:
-      image: {type: string}
-      scaling: {type: object, properties: {count: {type: integer}}}
-      workload: {type: string}
-`
+var shapesSchema = specSchema(`
+image: {type: string}
+scaling: {type: object, properties: {count: {type: integer}}}
+workload: {type: string}
+`)
 
-// nestCount converts between .spec.replicas of v1 and .spec.scaling.count of v1beta1. v1beta1 also has .spec.workload, which
-// consists of the image and the replicas.
+// nestCount converts between .spec.replicas of v1 and .spec.scaling.count of v1beta1. v1beta1 also has .spec.workload,
+// which consists of the image and the replicas.
 func nestCount(object map[string]any, to string) error {
 	spec, ok := object["spec"].(map[string]any)
 	if !ok {
@@ -218,8 +213,8 @@ func nestCount(object map[string]any, to string) error {
 	return nil
 }
 
-// TestG1ConvWebhookG7FieldsOfAnotherShape (rules G1, G7.1): the fields of v1beta1 that depend on the disabled field get owners
-// as usual.
+// TestG1ConvWebhookG7FieldsOfAnotherShape (rules G1, G7.1): the fields of v1beta1 that depend on the disabled field get
+// owners as usual.
 func TestG1ConvWebhookG7FieldsOfAnotherShape(t *testing.T) {
 	t.Parallel()
 	s := newConverted(t, replicasGate, nestCount, betaSchema(t, shapesSchema))
@@ -234,7 +229,8 @@ func TestG1ConvWebhookG7FieldsOfAnotherShape(t *testing.T) {
 	s.wantSpec("a", "image: i\nreplicas: 3")
 }
 
-// TestG1ConvWebhookG7OwnersCostNoConversion (rules G1, G7) compares updates of an object with and without the disabled field.
+// TestG1ConvWebhookG7OwnersCostNoConversion (rules G1, G7) compares updates of an object with and without the disabled
+// field.
 func TestG1ConvWebhookG7OwnersCostNoConversion(t *testing.T) {
 	t.Parallel()
 	s := newConverted(t, replicasGate, renameCount)

@@ -17,15 +17,10 @@ import (
 )
 
 // countSchema is the schema of v1beta1, in which .spec.replicas is .spec.count.
-const countSchema = `
-type: object
-properties:
-  spec:
-    type: object
-    properties:
-      image: {type: string}
-      count: {type: integer, minimum: 0}
-`
+var countSchema = specSchema(`
+image: {type: string}
+count: {type: integer, minimum: 0}
+`)
 
 // converted is a subject whose CRD stores v1, and serves v1beta1 with countSchema through a conversion webhook.
 type converted struct {
@@ -70,6 +65,7 @@ func (s subject) wantRepeatedWriteUnchanged(w writer, name, spec string) {
 	s.wantUnchanged("G6: "+w.name+", sent again,", before)
 }
 
+// TestG1ConvNonePathsCountInEveryVersion (rules G1, G2, G6, G7, G10) has two versions with the same schema.
 func TestG1ConvNonePathsCountInEveryVersion(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, replicasGate)
@@ -77,48 +73,59 @@ func TestG1ConvNonePathsCountInEveryVersion(t *testing.T) {
 	s := newSubject(t, crd)
 	for _, version := range []string{"v1", "v1beta1"} {
 		t.Run("G2: a disabled field is dropped on create in "+version, func(t *testing.T) {
-			v1 := s.forSubtest(t)
-			v := v1.inVersion(version)
-			v1.flipReplicas(false)
-			_, warnings := create(t, v.client, cronTab(t, v.crd, "created-"+version, `{image: a, replicas: 3}`), metav1.CreateOptions{})
-			wantWarnings(t, "G10: create", []string{droppedReplicas}, warnings)
-			v.apply("alice", "applied-"+version, `{image: a, replicas: 3}`)
-			v.wantWarnings(droppedReplicas)
-			for _, name := range []string{"created-" + version, "applied-" + version} {
-				v1.wantSpec(name, "image: a")
-				v.wantSpec(name, "image: a")
-				v.wantGeneration(name, 1)
-				v.wantOwners(v.get(name))
-			}
+			s.forSubtest(t).wantDroppedIn(version)
 		})
 		for _, w := range versionedWriters() {
 			t.Run("G2: a persisted field is kept by "+w.name+" in "+version, func(t *testing.T) {
-				v1 := s.forSubtest(t)
-				v := v1.inVersion(version)
-				name := v1.persist(`{image: a, replicas: 3}`)
-				v1.flipReplicas(false)
-				v.write(w, name, `{image: a, replicas: 5}`)
-				v.wantWarnings(keptReplicas)
-				v.wantGeneration(name, 1)
-				v.wantRepeatedWriteUnchanged(w, name, `{image: a, replicas: 5}`)
-				v.write(w, name, `{image: b, replicas: 5}`)
-				v.wantWarnings(keptReplicas)
-				v1.wantSpec(name, "image: b\nreplicas: 3")
-				v.wantSpec(name, "image: b\nreplicas: 3")
-				v.wantOwners(v.get(name), "creator")
-
-				v1.flipReplicas(true)
-				v.write(w, name, `{image: b, replicas: 5}`)
-				v.wantWarnings()
-				v1.wantSpec(name, "image: b\nreplicas: 5")
+				s.forSubtest(t).wantKeptIn(version, w)
 			})
 		}
 	}
 }
 
-// TestG1ConvNoneAVersionWithoutTheFieldPrunesIt shows what rule G1 leaves to upstream. With conversion None, a version whose
-// schema does not have the field prunes it from reads and writes, and a gate does not change that: such an update removes
-// the field, as it removes a field without a gate. The same holds for server-side apply. None of this is an error (rule R1).
+// wantDroppedIn creates objects in a version with the disabled field, by POST and by apply.
+func (s subject) wantDroppedIn(version string) {
+	s.Helper()
+	v := s.inVersion(version)
+	s.flipReplicas(false)
+	_, warnings := create(s.T, v.client, cronTab(s.T, v.crd, "created-"+version, `{image: a, replicas: 3}`), metav1.CreateOptions{})
+	wantWarnings(s.T, "G10: create", []string{droppedReplicas}, warnings)
+	v.apply("alice", "applied-"+version, `{image: a, replicas: 3}`)
+	v.wantWarnings(droppedReplicas)
+	for _, name := range []string{"created-" + version, "applied-" + version} {
+		s.wantSpec(name, "image: a")
+		v.wantSpec(name, "image: a")
+		v.wantGeneration(name, 1)
+		v.wantOwners(v.get(name))
+	}
+}
+
+// wantKeptIn writes a persisted object in a version with another value of the field.
+func (s subject) wantKeptIn(version string, w writer) {
+	s.Helper()
+	v := s.inVersion(version)
+	name := s.persist(`{image: a, replicas: 3}`)
+	s.flipReplicas(false)
+	v.write(w, name, `{image: a, replicas: 5}`)
+	v.wantWarnings(keptReplicas)
+	v.wantGeneration(name, 1)
+	v.wantRepeatedWriteUnchanged(w, name, `{image: a, replicas: 5}`)
+	v.write(w, name, `{image: b, replicas: 5}`)
+	v.wantWarnings(keptReplicas)
+	s.wantSpec(name, "image: b\nreplicas: 3")
+	v.wantSpec(name, "image: b\nreplicas: 3")
+	v.wantOwners(v.get(name), "creator")
+
+	s.flipReplicas(true)
+	v.write(w, name, `{image: b, replicas: 5}`)
+	v.wantWarnings()
+	s.wantSpec(name, "image: b\nreplicas: 5")
+}
+
+// TestG1ConvNoneAVersionWithoutTheFieldPrunesIt shows what rule G1 leaves to upstream. With conversion None, a version
+// whose schema does not have the field prunes it from reads and writes, and a gate does not change that: such an update
+// removes the field, as it removes a field without a gate. The same holds for server-side apply. None of this is an
+// error (rule R1).
 func TestG1ConvNoneAVersionWithoutTheFieldPrunesIt(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, replicasGate)
@@ -189,8 +196,8 @@ func TestG1ConvWebhookCreateWithADisabledGateDropsTheField(t *testing.T) {
 	s.wantSpec("enabled", "image: i\nreplicas: 3")
 }
 
-// TestG1ConvWebhookEveryWriteObeysTheTable (rules G1, G2, G6, G10) writes v1beta1, where the guarded .spec.replicas of v1 is
-// .spec.count.
+// TestG1ConvWebhookEveryWriteObeysTheTable (rules G1, G2, G6, G10) writes v1beta1, where the guarded .spec.replicas of
+// v1 is .spec.count.
 func TestG1ConvWebhookEveryWriteObeysTheTable(t *testing.T) {
 	t.Parallel()
 	all := newConverted(t, replicasGate, renameCount)
@@ -231,8 +238,8 @@ func TestG1ConvWebhookEveryWriteObeysTheTable(t *testing.T) {
 	}
 }
 
-// TestG1ConvWebhookApplyThatLeavesOutAnOwnedField (rules G1, G2): the field is kept, and since leaving it out asks to remove
-// it there is a warning.
+// TestG1ConvWebhookApplyThatLeavesOutAnOwnedField (rules G1, G2): the field is kept, and since leaving it out asks to
+// remove it there is a warning.
 func TestG1ConvWebhookApplyThatLeavesOutAnOwnedField(t *testing.T) {
 	t.Parallel()
 	s := newConverted(t, replicasGate, renameCount)
@@ -264,7 +271,8 @@ func TestG1ConvWebhookDeprecatedFieldsWarnAndStay(t *testing.T) {
 	}
 }
 
-// scalable returns an edit that adds the scale subresource to both versions, in which the replicas have different paths.
+// scalable returns an edit that adds the scale subresource to both versions, in which the replicas have different
+// paths.
 func scalable(t *testing.T) crdEdit {
 	return func(crd *apiextensionsv1.CustomResourceDefinition) {
 		for i, path := range []string{".spec.replicas", ".spec.count"} {
@@ -339,8 +347,8 @@ func countConversions(t *testing.T, gates, version string) map[string]conversion
 	return counts
 }
 
-// TestG1ConvWebhookNothingIsConvertedInVain (rule G1): a CRD whose gates have no effect takes as many conversions as a CRD
-// without gates. So does a disabled gate if the stored version is written.
+// TestG1ConvWebhookNothingIsConvertedInVain (rule G1): a CRD whose gates have no effect takes as many conversions as a
+// CRD without gates. So does a disabled gate if the stored version is written.
 func TestG1ConvWebhookNothingIsConvertedInVain(t *testing.T) {
 	t.Parallel()
 	const enabled = `featureGates: [{name: ReplicasFeatureGate, preRelease: beta, fieldPaths: [.spec.replicas]}]`
@@ -377,8 +385,8 @@ func TestG1ConvWebhookNothingIsConvertedInVain(t *testing.T) {
 	}
 }
 
-// TestG1ConvWebhookGatesOfAnotherEndpointConvertNothing (rules G1, G9): a gate on status has no effect on a write of spec if
-// there is a status subresource.
+// TestG1ConvWebhookGatesOfAnotherEndpointConvertNothing (rules G1, G9): a gate on status has no effect on a write of
+// spec if there is a status subresource.
 func TestG1ConvWebhookGatesOfAnotherEndpointConvertNothing(t *testing.T) {
 	t.Parallel()
 	withStatus := func(crd *apiextensionsv1.CustomResourceDefinition) {
@@ -402,8 +410,8 @@ func TestG1ConvWebhookGatesOfAnotherEndpointConvertNothing(t *testing.T) {
 	}
 }
 
-// TestG1ConvWebhookThatKeepsTheFieldInAnAnnotation (rules G1, G2) has a v1beta1 without the field, whose value the webhook
-// keeps in an annotation. The gate also applies to the annotation, and the warnings say what happened.
+// TestG1ConvWebhookThatKeepsTheFieldInAnAnnotation (rules G1, G2) has a v1beta1 without the field, whose value the
+// webhook keeps in an annotation. The gate also applies to the annotation, and the warnings say what happened.
 func TestG1ConvWebhookThatKeepsTheFieldInAnAnnotation(t *testing.T) {
 	t.Parallel()
 	s := newConverted(t, replicasGate, stashReplicas)
@@ -426,8 +434,8 @@ func TestG1ConvWebhookThatKeepsTheFieldInAnAnnotation(t *testing.T) {
 	}
 }
 
-// TestG1ConvWebhookDefaultsOfTheOtherVersion (rules G1, G8): a default of v1beta1 is set before gates are evaluated. For a
-// disabled field it does not apply, and draws no warning.
+// TestG1ConvWebhookDefaultsOfTheOtherVersion (rules G1, G8): a default of v1beta1 is set before gates are evaluated.
+// For a disabled field it does not apply, and draws no warning.
 func TestG1ConvWebhookDefaultsOfTheOtherVersion(t *testing.T) {
 	t.Parallel()
 	s := newConverted(t, replicasGate, renameCount, betaSchema(t, strings.Replace(countSchema, "minimum: 0", "default: 1", 1)))
@@ -478,8 +486,8 @@ func (m convertedMetadata) wantEverywhere(s converted, what string, answer *unst
 	}
 }
 
-// TestG1ConvWebhookMetadataSurvives (rules G1, G13) sends metadata with a disabled field, so that the object is converted
-// twice.
+// TestG1ConvWebhookMetadataSurvives (rules G1, G13) sends metadata with a disabled field, so that the object is
+// converted twice.
 func TestG1ConvWebhookMetadataSurvives(t *testing.T) {
 	t.Parallel()
 	s := newConverted(t, replicasGate, renameCount)
@@ -509,8 +517,8 @@ func TestG1ConvWebhookMetadataSurvives(t *testing.T) {
 	s.wantLastFinalizerRemoved("a")
 }
 
-// updateTwice sends an update in v1beta1 as a dry run and then for real. Both must have the same answer (rule G13), except
-// for what storage sets.
+// updateTwice sends an update in v1beta1 as a dry run and then for real. Both must have the same answer (rule G13),
+// except for what storage sets.
 func (c converted) updateTwice(u *unstructured.Unstructured) *unstructured.Unstructured {
 	c.Helper()
 	c.beta.takeWarnings()
@@ -551,8 +559,8 @@ func (c converted) wantPreconditions(stale *unstructured.Unstructured) {
 	c.wantUnchanged("refused updates", before)
 }
 
-// wantLastFinalizerRemoved removes the last finalizer of an object that is being deleted, with a write that also sets the
-// disabled field.
+// wantLastFinalizerRemoved removes the last finalizer of an object that is being deleted, with a write that also sets
+// the disabled field.
 func (c converted) wantLastFinalizerRemoved(name string) {
 	c.Helper()
 	if err := c.beta.client.Delete(c.Context(), name, metav1.DeleteOptions{}); err != nil {

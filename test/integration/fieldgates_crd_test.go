@@ -111,8 +111,8 @@ func TestC2AuthorAndAdministratorDoNotClobberEachOther(t *testing.T) {
 	}
 }
 
-// TestC2ControllersOfCRDsLeaveItsOwners (rule C2): the server's own controllers, which write the status of the CRD, do not
-// change the owners of its gates.
+// TestC2ControllersOfCRDsLeaveItsOwners (rule C2): the server's own controllers, which write the status of the CRD, do
+// not change the owners of its gates.
 func TestC2ControllersOfCRDsLeaveItsOwners(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, replicasGate)

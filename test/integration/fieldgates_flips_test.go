@@ -18,8 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// TestG11FlipsUnderLoad flips a gate 50 times while eight writers write and a watcher watches (rules G11, R1). No request may
-// fail, no acknowledged write may be lost, and the last flip counts. The test is not parallel, since it makes its own load.
+// TestG11FlipsUnderLoad flips a gate 50 times while eight writers write and a watcher watches (rules G11, R1). No
+// request may fail, no acknowledged write may be lost, and the last flip counts. The test is not parallel, since it
+// makes its own load.
 func TestG11FlipsUnderLoad(t *testing.T) {
 	const parallelWriters, flips = 8, 50
 	s := newSubject(t, newCRD(t, replicasGate))
@@ -57,7 +58,8 @@ func TestG11FlipsUnderLoad(t *testing.T) {
 	}
 }
 
-// wantLastWrites checks that each writer wrote, and that the persisted objects have the numbers that were acknowledged last.
+// wantLastWrites checks that each writer wrote, and that the persisted objects have the numbers that were acknowledged
+// last.
 func (s subject) wantLastWrites(last []int) {
 	s.Helper()
 	for i, n := range last {

@@ -14,58 +14,53 @@ import (
 )
 
 // keptSchema has all shapes in which a guarded field may be the only one of its parent.
-const keptSchema = `
-type: object
-properties:
-  spec:
+var keptSchema = specSchema(`
+image: {type: string}
+replicas: {type: integer}
+foo:
+  type: object
+  default: {baz: 1}
+  properties:
+    baz: {type: integer}
+    qux: {type: integer}
+byKey:
+  type: object
+  additionalProperties:
     type: object
     properties:
-      image: {type: string}
-      replicas: {type: integer}
-      foo:
-        type: object
-        default: {baz: 1}
-        properties:
-          baz: {type: integer}
-          qux: {type: integer}
-      byKey:
-        type: object
-        additionalProperties:
-          type: object
-          properties:
-            opt: {type: integer}
-      ports:
-        type: array
-        x-kubernetes-list-type: map
-        x-kubernetes-list-map-keys: [port, protocol]
-        items:
-          type: object
-          required: [port]
-          properties:
-            port: {type: integer}
-            protocol: {type: string, default: TCP}
-            opt: {type: integer}
-      source:
-        type: object
-        required: [type]
-        properties:
-          type:
-            type: string
-            enum: [Git, S3]
-            x-kubernetes-unions: {fieldMembers: {Git: {name: git, optional: true}, S3: {name: s3, optional: true}}}
-          git:
-            type: object
-            properties: {url: {type: string}, ref: {type: string}}
-          s3:
-            type: object
-            properties: {bucket: {type: string}}
-      selector:
-        type: object
-        x-kubernetes-map-type: atomic
-        properties:
-          a: {type: integer}
-          opt: {type: integer}
-`
+      opt: {type: integer}
+ports:
+  type: array
+  x-kubernetes-list-type: map
+  x-kubernetes-list-map-keys: [port, protocol]
+  items:
+    type: object
+    required: [port]
+    properties:
+      port: {type: integer}
+      protocol: {type: string, default: TCP}
+      opt: {type: integer}
+source:
+  type: object
+  required: [type]
+  properties:
+    type:
+      type: string
+      enum: [Git, S3]
+      x-kubernetes-unions: {fieldMembers: {Git: {name: git, optional: true}, S3: {name: s3, optional: true}}}
+    git:
+      type: object
+      properties: {url: {type: string}, ref: {type: string}}
+    s3:
+      type: object
+      properties: {bucket: {type: string}}
+selector:
+  type: object
+  x-kubernetes-map-type: atomic
+  properties:
+    a: {type: integer}
+    opt: {type: integer}
+`)
 
 const keptGate = `
 featureGates:
@@ -100,8 +95,8 @@ var keptShapes = map[string]string{
 	"everywhere":                    `{replicas: 3, foo: {qux: 3}, byKey: {a: {opt: 1}}, ports: [{port: 80, opt: 1}], source: {type: Git, git: {url: u}}, selector: {a: 1, opt: 1}}`,
 }
 
-// TestG4TheSameConfigurationAppliedAgainChangesNothing applies again and again, as GitOps does, while a gate is disabled and
-// enabled. Neither the object nor its owners change, and there are no warnings (rules G4, G6, G7.2, G13).
+// TestG4TheSameConfigurationAppliedAgainChangesNothing applies again and again, as GitOps does, while a gate is
+// disabled and enabled. Neither the object nor its owners change, and there are no warnings (rules G4, G6, G7.2, G13).
 func TestG4TheSameConfigurationAppliedAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
@@ -157,8 +152,9 @@ func TestG4KubectlAppliedAgainChangesNothing(t *testing.T) {
 	}
 }
 
-// TestG4AGuardedFieldIsRemovedWithItsAncestor removes ancestors of guarded fields in all ways to write. The warnings name
-// the fields, nobody owns them afterwards, and with the gate enabled again any applier may set them (rules G4, G5, G7.4, G10).
+// TestG4AGuardedFieldIsRemovedWithItsAncestor removes ancestors of guarded fields in all ways to write. The warnings
+// name the fields, nobody owns them afterwards, and with the gate enabled again any applier may set them (rules G4, G5,
+// G7.4, G10).
 func TestG4AGuardedFieldIsRemovedWithItsAncestor(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
@@ -196,8 +192,8 @@ func TestG4AGuardedFieldIsRemovedWithItsAncestor(t *testing.T) {
 	}
 }
 
-// TestG7AGateThatWasOffAndOnAgainLeavesOwnersAsTheyWere (rules G6, G7.2): other appliers conflict with the owner as before, and
-// the owner removes the field by leaving it out as before.
+// TestG7AGateThatWasOffAndOnAgainLeavesOwnersAsTheyWere (rules G6, G7.2): other appliers conflict with the owner as
+// before, and the owner removes the field by leaving it out as before.
 func TestG7AGateThatWasOffAndOnAgainLeavesOwnersAsTheyWere(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
@@ -306,8 +302,8 @@ func TestG7AClientMayResetManagedFields(t *testing.T) {
 	s.wantSpecOf("the object", u, "foo:\n  baz: 1\nimage: i\nreplicas: 3")
 }
 
-// TestG7ManagedFieldsOfAnUnknownVersion (rule G7): upstream cannot use them and keeps the persisted ones. With gates it is the
-// same.
+// TestG7ManagedFieldsOfAnUnknownVersion (rule G7): upstream cannot use them and keeps the persisted ones. With gates it
+// is the same.
 func TestG7ManagedFieldsOfAnUnknownVersion(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)
@@ -328,8 +324,8 @@ func TestG7ManagedFieldsOfAnUnknownVersion(t *testing.T) {
 	s.wantOwners(u, "alice")
 }
 
-// TestG7AWrongTypeInADisabledFieldChangesNoOwner (rules G7, R1): the gate keeps the field, so schema validation passes. The
-// other fields of the update get owners as usual.
+// TestG7AWrongTypeInADisabledFieldChangesNoOwner (rules G7, R1): the gate keeps the field, so schema validation passes.
+// The other fields of the update get owners as usual.
 func TestG7AWrongTypeInADisabledFieldChangesNoOwner(t *testing.T) {
 	t.Parallel()
 	s := newKeptSubject(t)

@@ -128,8 +128,8 @@ func TestG7ThroughListItems(t *testing.T) {
 	s.wantSpecOf("the answer", u, "containers:\n- name: a\n  size: 1\n- name: b")
 }
 
-// TestG7SeveralFieldsOfTheItemsOfAList (rules G7.1, G7.4) has two gates for fields of the same list. Each removes its field from
-// managedFields, and none removes the item, so the applier can remove the item later.
+// TestG7SeveralFieldsOfTheItemsOfAList (rules G7.1, G7.4) has two gates for fields of the same list. Each removes its
+// field from managedFields, and none removes the item, so the applier can remove the item later.
 func TestG7SeveralFieldsOfTheItemsOfAList(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, `featureGates: [
@@ -144,8 +144,8 @@ func TestG7SeveralFieldsOfTheItemsOfAList(t *testing.T) {
 	s.wantSpecOf("the object after its applier removed the item", u, "containers:\n- name: b")
 }
 
-// TestG7ScaleOwnsNothingThatItDidNotChange (rules G7.1, G7.2, G9) does not use server-side apply, which fails for the scale of
-// custom resources upstream too: the converter does not support Scale.
+// TestG7ScaleOwnsNothingThatItDidNotChange (rules G7.1, G7.2, G9) does not use server-side apply, which fails for the
+// scale of custom resources upstream too: the converter does not support Scale.
 func TestG7ScaleOwnsNothingThatItDidNotChange(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newScalableCRD(t))

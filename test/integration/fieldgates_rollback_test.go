@@ -24,8 +24,9 @@ func stockBinary(t *testing.T) string {
 	return path
 }
 
-// TestF5RollbackToAStockServer (rule F5) shows what docs/field-gates.md says about a rollback: a stock server takes over the
-// etcd, and then ours again. A CRD that the stock server writes loses its gates; one that it only reads keeps them.
+// TestF5RollbackToAStockServer (rule F5) shows what docs/field-gates.md says about a rollback: a stock server takes
+// over the etcd, and then ours again. A CRD that the stock server writes loses its gates; one that it only reads keeps
+// them.
 func TestF5RollbackToAStockServer(t *testing.T) {
 	t.Parallel()
 	s := startFor(t, options{featureGates: allGates})

@@ -99,7 +99,8 @@ func gateExtension(t *testing.T, schema json.RawMessage, property ...string) any
 	return parse[any](t, text)
 }
 
-// TestV1Metrics (rule V1) checks the metrics of gates. A request counts once for each path of a gate, a dry run does not count.
+// TestV1Metrics (rule V1) checks the metrics of gates. A request counts once for each path of a gate, a dry run does
+// not count.
 func TestV1Metrics(t *testing.T) {
 	t.Parallel()
 	crd := newCRD(t, `
@@ -200,8 +201,8 @@ func auditAnnotations(t *testing.T, log, verb, name string) map[string]string {
 	return annotations
 }
 
-// findEvent returns the event of a completed request from the audit log, or nil if there is none. The event of a create does
-// not have the name of the object.
+// findEvent returns the event of a completed request from the audit log, or nil if there is none. The event of a create
+// does not have the name of the object.
 func findEvent(log, verb, name string) (*auditv1.Event, error) {
 	file, err := os.Open(log)
 	if err != nil {

@@ -123,8 +123,8 @@ func TestG2TheNestedTable(t *testing.T) {
 	}
 }
 
-// TestG6AnIgnoredWriteIsNoWrite (rule G6): a write that only changes a disabled field does not increase generation. Sent again,
-// it writes nothing.
+// TestG6AnIgnoredWriteIsNoWrite (rule G6): a write that only changes a disabled field does not increase generation.
+// Sent again, it writes nothing.
 func TestG6AnIgnoredWriteIsNoWrite(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newCRD(t, replicasGate))
@@ -146,7 +146,8 @@ func TestG6AnIgnoredWriteIsNoWrite(t *testing.T) {
 	}
 }
 
-// wantNoEvent checks that a watch sees no event of ignored: its first event is that of seen, which sets the image "seen".
+// wantNoEvent checks that a watch sees no event of ignored: its first event is that of seen, which sets the image
+// "seen".
 func (s subject) wantNoEvent(name string, ignored, seen func()) {
 	s.Helper()
 	list, err := s.client.List(s.Context(), metav1.ListOptions{})

@@ -291,8 +291,8 @@ func (s *server) inEtcd(t *testing.T, key string) []byte {
 	return got.Kvs[0].Value
 }
 
-// object is a subject that is one custom resource, which it writes as a user of its own, so that tests can share a CRD. Its
-// methods hide those of subject that take a name.
+// object is a subject that is one custom resource, which it writes as a user of its own, so that tests can share a CRD.
+// Its methods hide those of subject that take a name.
 type object struct {
 	subject
 	name string

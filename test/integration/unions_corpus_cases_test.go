@@ -30,8 +30,8 @@ type corpusCase struct {
 	crd  corpusCRD
 }
 
-// corpusChange is a change of the object. It is made in all corpusWays: the changed object is created, and the object is
-// overwritten by all kinds of requests. Each request is first sent as a dry run with strict field validation.
+// corpusChange is a change of the object. It is made in all corpusWays: the changed object is created, and the object
+// is overwritten by all kinds of requests. Each request is first sent as a dry run with strict field validation.
 type corpusChange struct {
 	Name        string `json:"name"`
 	Subresource string `json:"subresource,omitempty"`

@@ -24,12 +24,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// crdSets are the CRDs in the modules that corpus/go.mod pins. The CRDs of a set have the text with and do not have the text
-// without.
+// crdSets are the CRDs in the modules that corpus/go.mod pins. The CRDs of a set have the text with and do not have the
+// text without.
 var crdSets = map[string]struct{ files, with, without string }{
 	// A discriminator and its members, or one of two members, by CEL.
 	"sigs.k8s.io/gateway-api": {files: "config/crd/standard/*.yaml"},
-	// At most one of several members, by oneOf in the schema. DestinationRule repeats one such union 36 times, which takes long.
+	// At most one of several members, by oneOf in the schema. DestinationRule repeats one such union 36 times, which takes
+	// long.
 	"istio.io/api": {
 		files: "kubernetes/customresourcedefinitions.gen.yaml", with: "oneOf:", without: "kind: DestinationRule",
 	},
@@ -138,8 +139,9 @@ const (
 	crdKey  = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
 )
 
-// Entries of managedFields are sorted by time in seconds, and then by manager. So that their order does not depend on the time,
-// the names of the managers are in the order in which they write. The server itself writes a CRD's status as kube-apiserver.
+// Entries of managedFields are sorted by time in seconds, and then by manager. So that their order does not depend on
+// the time, the names of the managers are in the order in which they write. The server itself writes a CRD's status as
+// kube-apiserver.
 const (
 	firstManager  = "fieldManager=a"
 	secondManager = "fieldManager=b"
@@ -244,8 +246,8 @@ func readGroupVersion(r *corpusRecorder, groupVersion string, crds []corpusCRD) 
 	r.send(corpusRequest{name: "discovery", path: "/apis/" + groupVersion})
 }
 
-// readDocuments records the parts of the groups in the documents about all groups. Other parts have the server's version and
-// the schema of CustomResourceDefinition.
+// readDocuments records the parts of the groups in the documents about all groups. Other parts have the server's
+// version and the schema of CustomResourceDefinition.
 func readDocuments(r *corpusRecorder, groups map[string]bool, crds []corpusCRD) {
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		r.send(corpusRequest{name: "discovery of " + group, path: "/apis/" + group})

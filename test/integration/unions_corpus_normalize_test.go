@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// corpusNormalizer replaces values that necessarily differ between two servers, such as UIDs, by their number in the order of
-// occurrence. So it does not hide that an object changed, or that it is another object.
+// corpusNormalizer replaces values that necessarily differ between two servers, such as UIDs, by their number in the
+// order of occurrence. So it does not hide that an object changed, or that it is another object.
 type corpusNormalizer struct {
 	since  time.Time         // when the server started
 	values map[string]string // replacements, by kind and value
@@ -121,8 +121,8 @@ func (n *corpusNormalizer) nameOf(kind, value string) string {
 	return n.values[key]
 }
 
-// diffAnswers returns a diff of the first answers that differ, or "" if there are none. Bytes are compared; the diff is of the
-// indented text, if that differs.
+// diffAnswers returns a diff of the first answers that differ, or "" if there are none. Bytes are compared; the diff is
+// of the indented text, if that differs.
 func diffAnswers(want, got []corpusAnswer) string {
 	if len(want) != len(got) {
 		return fmt.Sprintf("%d answers, want %d", len(got), len(want))
@@ -163,7 +163,8 @@ const (
 	corpusObject = `{"metadata":{"creationTimestamp":"2026-01-01T00:00:01Z","resourceVersion":"7","uid":"` + uid1 + `"}}`
 )
 
-// TestF2CorpusComparison (rule F2) shows which differences TestF2ExistingUnionsDoNotBreak detects, and which it ignores.
+// TestF2CorpusComparison (rule F2) shows which differences TestF2ExistingUnionsDoNotBreak detects, and which it
+// ignores.
 func TestF2CorpusComparison(t *testing.T) {
 	t.Parallel()
 	const object = corpusObject

@@ -22,9 +22,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The corpus is a set of published CRDs that have one-of patterns without our extension, and of changes to their objects
-// (testdata/unions-corpus, a file per case). All requests are sent to a stock server and to ours with gates disabled and enabled.
-// The answers must be the same, byte for byte.
+// The corpus is a set of published CRDs that have one-of patterns without our extension, and of changes to their
+// objects (testdata/unions-corpus, a file per case). All requests are sent to a stock server and to ours with gates
+// disabled and enabled. The answers must be the same, byte for byte.
 
 // TestF2ExistingUnionsDoNotBreak (rule F2) is about KEP-1027's first risk.
 func TestF2ExistingUnionsDoNotBreak(t *testing.T) {
@@ -184,8 +184,8 @@ type corpusRequest struct {
 	want        *string // the expected result as in corpusAnswer.failure; not checked if nil
 }
 
-// corpusAnswer is everything that a client sees of a response, and what is in etcd after it. Values that necessarily differ
-// between two servers are normalized.
+// corpusAnswer is everything that a client sees of a response, and what is in etcd after it. Values that necessarily
+// differ between two servers are normalized.
 type corpusAnswer struct {
 	Request string
 	Code    int

@@ -181,8 +181,8 @@ func TestU1ApplyConfigurations(t *testing.T) {
 	}
 }
 
-// unionManifest returns the manifest of a CRD with a union. Unlike the Go types, it may have null in fieldMembers. The enum has
-// the keys of fieldMembers.
+// unionManifest returns the manifest of a CRD with a union. Unlike the Go types, it may have null in fieldMembers. The
+// enum has the keys of fieldMembers.
 func unionManifest(t *testing.T, group, fieldMembers, description string) string {
 	t.Helper()
 	values := slices.Sorted(maps.Keys(parse[map[string]any](t, fieldMembers)))
@@ -332,9 +332,9 @@ func wantStoredAndPublished(t *testing.T, crd, want string) {
 	}
 }
 
-// TestU1KubectlApplyThatCreatesLosesNull (rules U1, U2) shows a known limit of rule U1: a client-side kubectl apply that creates
-// an object removes every null before it sends the object. The server refuses such a CRD by rule U2, with an error that says to
-// write {}. A later apply keeps null, since it sends the whole list of versions.
+// TestU1KubectlApplyThatCreatesLosesNull (rules U1, U2) shows a known limit of rule U1: a client-side kubectl apply
+// that creates an object removes every null before it sends the object. The server refuses such a CRD by rule U2, with
+// an error that says to write {}. A later apply keeps null, since it sends the whole list of versions.
 func TestU1KubectlApplyThatCreatesLosesNull(t *testing.T) {
 	t.Parallel()
 	group := "g" + rand.String(8) + ".example.com"
@@ -370,7 +370,8 @@ func TestU1NullInAJSONPatch(t *testing.T) {
 	}
 }
 
-// wantPublished compares the extensions in OpenAPI with those of a CRD with sourceSchema, which has unions at any depth.
+// wantPublished compares the extensions in OpenAPI with those of a CRD with sourceSchema, which has unions at any
+// depth.
 func wantPublished(t *testing.T, s *server, crd *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	const proxyUnion = `{"fieldMembers":{"":{},"HTTP":{"name":"http"},"SOCKS":{"name":"socks"}}}`
@@ -401,8 +402,8 @@ func TestU1OpenAPIPublishesTheUnions(t *testing.T) {
 	wantPublished(t, shared, crd)
 }
 
-// TestU1OpenAPIOfNullable (rule U1): upstream's OpenAPI v2 does not have the properties of a nullable object, so the unions in
-// it are only published in v3. The union of a nullable discriminator is published in both.
+// TestU1OpenAPIOfNullable (rule U1): upstream's OpenAPI v2 does not have the properties of a nullable object, so the
+// unions in it are only published in v3. The union of a nullable discriminator is published in both.
 func TestU1OpenAPIOfNullable(t *testing.T) {
 	t.Parallel()
 	crd := newUnionsCRD(t)
@@ -491,31 +492,31 @@ var unionRejections = []struct {
 	name, schema string
 	want         []string
 }{
-	{"another type", gitOrS3(`type: integer, enum: [Git, S3], ` + bothKeys),
+	{"a discriminator of another type", gitOrS3(`type: integer, enum: [Git, S3], ` + bothKeys),
 		[]string{atType + ".type: FieldValueInvalid"}},
-	{"int or string", gitOrS3(`x-kubernetes-int-or-string: true, enum: [Git, S3], ` + bothKeys),
+	{"a discriminator that is int-or-string", gitOrS3(`x-kubernetes-int-or-string: true, enum: [Git, S3], ` + bothKeys),
 		[]string{atType + ".type: FieldValueRequired"}},
-	{"no type, any value", gitOrS3(`x-kubernetes-preserve-unknown-fields: true, enum: [Git, S3], ` + bothKeys),
+	{"a discriminator without type that preserves unknown fields", gitOrS3(`x-kubernetes-preserve-unknown-fields: true, enum: [Git, S3], ` + bothKeys),
 		[]string{atType + ".type: FieldValueRequired"}},
-	{"no type", gitOrS3(`enum: [Git, S3], ` + bothKeys), []string{
+	{"a discriminator without type", gitOrS3(`enum: [Git, S3], ` + bothKeys), []string{
 		atType + ".type: FieldValueRequired", // upstream's, for every property
 		atType + ".type: FieldValueRequired",
 	}},
-	{"no enum", gitOrS3(`type: string, ` + bothKeys),
+	{"a discriminator without enum", gitOrS3(`type: string, ` + bothKeys),
 		[]string{atType + ".enum: FieldValueRequired"}},
-	{"enum under anyOf only", gitOrS3(`type: string, anyOf: [{enum: [Git, S3]}], ` + bothKeys),
+	{"an enum under anyOf only", gitOrS3(`type: string, anyOf: [{enum: [Git, S3]}], ` + bothKeys),
 		[]string{atType + ".enum: FieldValueRequired"}},
 	{"null in the enum", gitOrS3(`type: string, enum: [Git, S3, null], ` + bothKeys),
 		[]string{atType + ".enum: FieldValueInvalid"}},
 	{"a number in the enum", gitOrS3(`type: string, enum: [Git, S3, 1], ` + bothKeys),
 		[]string{atType + ".enum: FieldValueInvalid"}},
-	{"a key that the enum lacks", gitOrS3(`type: string, enum: [Git], ` + bothKeys),
+	{"a key of fieldMembers that the enum lacks", gitOrS3(`type: string, enum: [Git], ` + bothKeys),
 		[]string{atType + ".enum: FieldValueInvalid"}},
-	{"a key that one of two enums lacks", gitOrS3(`type: string, enum: [Git, S3], allOf: [{enum: [S3]}], ` + bothKeys),
+	{"a key of fieldMembers that one of two enums lacks", gitOrS3(`type: string, enum: [Git, S3], allOf: [{enum: [S3]}], ` + bothKeys),
 		[]string{atType + ".enum: FieldValueInvalid"}},
-	{"a value that the keys lack", gitOrS3(`type: string, enum: [Git, S3, Svn], ` + bothKeys),
+	{"an enum value that fieldMembers lacks", gitOrS3(`type: string, enum: [Git, S3, Svn], ` + bothKeys),
 		[]string{atType + ".x-kubernetes-unions: FieldValueRequired"}},
-	{"no fieldMembers", gitOrS3(`type: string, enum: [Git, S3], x-kubernetes-unions: {}`),
+	{"a union without fieldMembers", gitOrS3(`type: string, enum: [Git, S3], x-kubernetes-unions: {}`),
 		[]string{atType + ".x-kubernetes-unions: FieldValueRequired"}},
 	{"a discriminator that may be absent", inSpec(`properties: {type: ` + gitUnion + `, git: {type: object}}`),
 		[]string{atType + ": FieldValueInvalid"}},
@@ -550,28 +551,28 @@ var unionRejections = []struct {
 		"$.properties[type].x-kubernetes-unions.fieldMembers[C].name: FieldValueInvalid",
 	}},
 
-	{"on the root", `{type: object, x-kubernetes-unions: {fieldMembers: {Git: {name: git}}}}`,
+	{"a union on the root", `{type: object, x-kubernetes-unions: {fieldMembers: {Git: {name: git}}}}`,
 		[]string{"$.x-kubernetes-unions: FieldValueForbidden"}},
-	{"on items", inSpec(`properties: {list: {type: array, items: ` + gitUnion + `}}`),
+	{"a union on items", inSpec(`properties: {list: {type: array, items: ` + gitUnion + `}}`),
 		[]string{"$.properties[spec].properties[list].items.x-kubernetes-unions: FieldValueForbidden"}},
-	{"on the values of a map", inSpec(`properties: {map: {type: object, additionalProperties: ` + gitUnion + `}}`),
+	{"a union on map values", inSpec(`properties: {map: {type: object, additionalProperties: ` + gitUnion + `}}`),
 		[]string{"$.properties[spec].properties[map].additionalProperties.x-kubernetes-unions: FieldValueForbidden"}},
-	{"on kind", `{type: object, properties: {kind: ` + gitUnion + `}}`,
+	{"a union on kind", `{type: object, properties: {kind: ` + gitUnion + `}}`,
 		[]string{"$.properties[kind].x-kubernetes-unions: FieldValueForbidden"}},
-	{"in metadata", `{type: object, properties: {metadata: {type: object, properties: {name: ` + gitUnion + `}}}}`,
+	{"a union in metadata", `{type: object, properties: {metadata: {type: object, properties: {name: ` + gitUnion + `}}}}`,
 		[]string{"$.properties[metadata].properties[name].x-kubernetes-unions: FieldValueForbidden"}},
-	{"in metadata of an embedded resource", inSpec(`properties: {pod: {type: object, x-kubernetes-embedded-resource: true,
+	{"a union in metadata of an embedded resource", inSpec(`properties: {pod: {type: object, x-kubernetes-embedded-resource: true,
 		properties: {metadata: {type: object, properties: {name: ` + gitUnion + `}}}}}`), []string{
 		"$.properties[spec].properties[pod].properties[metadata].properties[name].x-kubernetes-unions: FieldValueForbidden",
 	}},
-	{"under allOf of the discriminator", gitOrS3(
+	{"a union under allOf of the discriminator", gitOrS3(
 		`type: string, enum: [Git, S3], allOf: [{x-kubernetes-unions: {fieldMembers: {Git: {}}}}]`),
 		fromBothChecks(atType + ".allOf[0].x-kubernetes-unions: FieldValueForbidden")},
-	{"under anyOf", underJunctor(`anyOf: [{properties: {type: {x-kubernetes-unions: {fieldMembers: {Git: {}}}}}}]`),
+	{"a union under anyOf", underJunctor(`anyOf: [{properties: {type: {x-kubernetes-unions: {fieldMembers: {Git: {}}}}}}]`),
 		fromBothChecks("$.properties[spec].anyOf[0].properties[type].x-kubernetes-unions: FieldValueForbidden")},
-	{"under oneOf", underJunctor(`oneOf: [{properties: {type: {x-kubernetes-unions: {fieldMembers: {Git: {}}}}}}]`),
+	{"a union under oneOf", underJunctor(`oneOf: [{properties: {type: {x-kubernetes-unions: {fieldMembers: {Git: {}}}}}}]`),
 		fromBothChecks("$.properties[spec].oneOf[0].properties[type].x-kubernetes-unions: FieldValueForbidden")},
-	{"under not", underJunctor(`not: {properties: {type: {x-kubernetes-unions: {fieldMembers: {Git: {}}}}}}`),
+	{"a union under not", underJunctor(`not: {properties: {type: {x-kubernetes-unions: {fieldMembers: {Git: {}}}}}}`),
 		fromBothChecks("$.properties[spec].not.properties[type].x-kubernetes-unions: FieldValueForbidden")},
 }
 
@@ -579,14 +580,14 @@ func underJunctor(junctor string) string {
 	return inSpec(`properties: {type: {type: string}}, ` + junctor)
 }
 
-// fromBothChecks returns an error under a junctor twice. Upstream's check of structural schemas says about every extension there
-// that it "must be undefined to be structural"; ours says where the union belongs.
+// fromBothChecks returns an error under a junctor twice. Upstream's check of structural schemas says about every
+// extension there that it "must be undefined to be structural"; ours says where the union belongs.
 func fromBothChecks(err string) []string {
 	return []string{err, err}
 }
 
-// TestU2RejectedAtTheirPath (rule U2) creates and updates CRDs of one and of two versions. Validation gets the internal form, in
-// which the schema is spec.validation if all versions have the same.
+// TestU2RejectedAtTheirPath (rule U2) creates and updates CRDs of one and of two versions. Validation gets the internal
+// form, in which the schema is spec.validation if all versions have the same.
 func TestU2RejectedAtTheirPath(t *testing.T) {
 	t.Parallel()
 	const top, second = "spec.validation.openAPIV3Schema", "spec.versions[1].schema.openAPIV3Schema"
@@ -694,7 +695,8 @@ func TestU2Warnings(t *testing.T) {
 	}, user.warnings.take())
 }
 
-// TestU2AVersionWithoutTheUnionWarns (rule U2): with conversion None, a write in a version without the union bypasses it.
+// TestU2AVersionWithoutTheUnionWarns (rule U2): with conversion None, a write in a version without the union bypasses
+// it.
 func TestU2AVersionWithoutTheUnionWarns(t *testing.T) {
 	t.Parallel()
 	crd := newCRDWithSchema(t, parse[*apiextensionsv1.JSONSchemaProps](t, gitOrS3(`type: string, enum: [Git, S3], `+bothKeys)))
@@ -742,7 +744,8 @@ func TestF3WithTheGateOffTheExtensionIsKept(t *testing.T) {
 	o.wantSpec(`{source: {type: None, git: {url: u}, s3: {bucket: b}}}`)
 }
 
-// TestC6AGateOnADiscriminatorIsRefused (rule C6), wherever the union is. Members and the object with the union may be guarded.
+// TestC6AGateOnADiscriminatorIsRefused (rule C6), wherever the union is. Members and the object with the union may be
+// guarded.
 func TestC6AGateOnADiscriminatorIsRefused(t *testing.T) {
 	t.Parallel()
 	for path, refused := range map[string]bool{

@@ -30,8 +30,8 @@ const (
 	s3Disabled = "source:\n  type: S3"
 )
 
-// TestU9AMemberBehindAGate (rules G2, U9, V3) plays the table of rule G2 for a union member, with every way to write. A union
-// may switch away from a member whose gate is disabled, and the gate does not bring the member back.
+// TestU9AMemberBehindAGate (rules G2, U9, V3) plays the table of rule G2 for a union member, with every way to write. A
+// union may switch away from a member whose gate is disabled, and the gate does not bring the member back.
 func TestU9AMemberBehindAGate(t *testing.T) {
 	t.Parallel()
 	s := newGatedUnion(t, "[.spec.source.s3]")
@@ -93,8 +93,8 @@ func (o object) writeWith(w writer, spec string) {
 	}
 }
 
-// TestU9TheRequestLeavesTheMemberOut (rules G10, U9): a request that leaves out a guarded member draws a warning, but not if it
-// also switches the union away from the member.
+// TestU9TheRequestLeavesTheMemberOut (rules G10, U9): a request that leaves out a guarded member draws a warning, but
+// not if it also switches the union away from the member.
 func TestU9TheRequestLeavesTheMemberOut(t *testing.T) {
 	t.Parallel()
 	s := newGatedUnion(t, "[.spec.source.s3]")
@@ -110,7 +110,8 @@ func TestU9TheRequestLeavesTheMemberOut(t *testing.T) {
 	o.wantSpec(`{source: {type: None}}`)
 }
 
-// TestU6TheGateThatDroppedTheMember (rules G10, U6.3): if a disabled gate drops a required member, the error names the gate.
+// TestU6TheGateThatDroppedTheMember (rules G10, U6.3): if a disabled gate drops a required member, the error names the
+// gate.
 func TestU6TheGateThatDroppedTheMember(t *testing.T) {
 	t.Parallel()
 	s := newGatedUnion(t, "[.spec.source.git, '.spec.listMap[*].git']")
@@ -129,8 +130,8 @@ func TestU6TheGateThatDroppedTheMember(t *testing.T) {
 		`spec.listMap[0].git: Required value: must be set when spec.listMap[0].type is "Git", but is dropped: feature gate "S3" is disabled`)
 }
 
-// TestU9AGateAroundTheUnion (rules G7, U8, U9, V3): a disabled gate that guards the parent of a union keeps the union. Nothing is
-// cleared, no warning says so, and no field loses its owner.
+// TestU9AGateAroundTheUnion (rules G7, U8, U9, V3): a disabled gate that guards the parent of a union keeps the union.
+// Nothing is cleared, no warning says so, and no field loses its owner.
 func TestU9AGateAroundTheUnion(t *testing.T) {
 	t.Parallel()
 	s := newGatedUnion(t, "[.spec.source]")

@@ -15,8 +15,8 @@ import (
 
 const leftOutS3 = `spec.source.type: Required value: must be given when spec.source.s3 is set: the persisted value is "S3"`
 
-// leftOutRows are requests that leave out the discriminator, or set it, when its default is Git. For their outcome without a
-// default see the test matrix.
+// leftOutRows are requests that leave out the discriminator, or set it, when its default is Git. For their outcome
+// without a default see the test matrix.
 const leftOutRows = `
 - name: leaves out type, with a member that the default does not select
   persisted: {note: a, source: {type: S3, s3: {bucket: s}}}
@@ -126,8 +126,8 @@ func forEachDiscriminator(t *testing.T, test func(object)) {
 	}
 }
 
-// TestU43AnApplierThatLeavesItOut (rule U4.3): the only owner of the discriminator stops applying it, which removes it from the
-// merged object, while another manager applies a member.
+// TestU43AnApplierThatLeavesItOut (rule U4.3): the only owner of the discriminator stops applying it, which removes it
+// from the merged object, while another manager applies a member.
 func TestU43AnApplierThatLeavesItOut(t *testing.T) {
 	t.Parallel()
 	forEachDiscriminator(t, func(o object) {
@@ -177,8 +177,9 @@ func TestU43ItemsAndValues(t *testing.T) {
 	o.wantSpec(`{listMap: [{name: a}], map: {k: {}}}`)
 }
 
-// TestU61AStoredDiscriminatorOfAnotherType (rules U4, U6.1, U7): the discriminator was stored as a number, with an older schema.
-// Upstream's ratcheting forgives a value that does not change, but the union is validated as soon as the request changes it.
+// TestU61AStoredDiscriminatorOfAnotherType (rules U4, U6.1, U7): the discriminator was stored as a number, with an
+// older schema. Upstream's ratcheting forgives a value that does not change, but the union is validated as soon as the
+// request changes it.
 func TestU61AStoredDiscriminatorOfAnotherType(t *testing.T) {
 	t.Parallel()
 	union := newUnionsCRD(t)
@@ -207,8 +208,8 @@ func TestU61AStoredDiscriminatorOfAnotherType(t *testing.T) {
 	o.wantSpec(`{image: b, source: {type: S3}}`)
 }
 
-// TestU43AfterMutatingAdmission (rule U4.3): an object that admission changes is defaulted again, but the discriminator counts
-// as left out by the client.
+// TestU43AfterMutatingAdmission (rule U4.3): an object that admission changes is defaulted again, but the discriminator
+// counts as left out by the client.
 func TestU43AfterMutatingAdmission(t *testing.T) {
 	t.Parallel()
 	o := newSubject(t, newDefaultedUnion(t)).newObject(t)

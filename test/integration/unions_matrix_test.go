@@ -25,30 +25,25 @@ import (
 )
 
 // skewedSchema is the schema of KEP-1027's test matrix. The members git and disk are older than s3 and web.
-const skewedSchema = `
-type: object
-properties:
-  spec:
-    type: object
-    properties:
-      note: {type: string}
-      source:
-        type: object
-        required: [type]
-        properties:
-          type:
-            type: string
-            x-kubernetes-unions:
-              fieldMembers:
-                Git: {name: git}
-                Disk: {name: disk}
-                S3: {name: s3}
-                Web: {name: web, optional: true}
-          git: {type: object, properties: {url: {type: string}}}
-          disk: {type: object, properties: {path: {type: string}}}
-          s3: {type: object, properties: {bucket: {type: string}}}
-          web: {type: object, properties: {path: {type: string}}}
-`
+var skewedSchema = specSchema(`
+note: {type: string}
+source:
+  type: object
+  required: [type]
+  properties:
+    type:
+      type: string
+      x-kubernetes-unions:
+        fieldMembers:
+          Git: {name: git}
+          Disk: {name: disk}
+          S3: {name: s3}
+          Web: {name: web, optional: true}
+    git: {type: object, properties: {url: {type: string}}}
+    disk: {type: object, properties: {path: {type: string}}}
+    s3: {type: object, properties: {bucket: {type: string}}}
+    web: {type: object, properties: {path: {type: string}}}
+`)
 
 // lastApplied is the annotation in which kubectl apply stores the manifest.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
@@ -185,7 +180,8 @@ func (c matrixCase) withSpec(s subject, spec map[string]any) *unstructured.Unstr
 	return cronTab(s.T, s.crd, c.object, string(asJSON(s.T, spec)))
 }
 
-// known returns the part of a spec that the client knows. The Go type of a client that knows some members drops the others.
+// known returns the part of a spec that the client knows. The Go type of a client that knows some members drops the
+// others.
 func (c matrixCase) known(spec map[string]any) map[string]any {
 	spec = runtime.DeepCopyJSON(spec)
 	if source, ok := spec["source"].(map[string]any); ok && c.client == "some" {

@@ -40,7 +40,8 @@ func (o object) wantOwned(manager string, want ...string) {
 	o.wantNoAbsentFieldsOwned()
 }
 
-// wantNoAbsentFieldsOwned checks rule U8: no entry of the request's version lists a field that the object does not have.
+// wantNoAbsentFieldsOwned checks rule U8: no entry of the request's version lists a field that the object does not
+// have.
 func (o object) wantNoAbsentFieldsOwned() {
 	o.Helper()
 	u := o.get()
@@ -89,8 +90,8 @@ func TestU8OneApplierSwitches(t *testing.T) {
 	o.wantSpec(`{source: {type: Git, git: {url: u}}}`)
 }
 
-// TestU8TwoAppliers (rule U8): a second applier takes over the union by force. The first one does not own the cleared member any
-// more; its next apply conflicts about the discriminator, and takes the union back by force.
+// TestU8TwoAppliers (rule U8): a second applier takes over the union by force. The first one does not own the cleared
+// member any more; its next apply conflicts about the discriminator, and takes the union back by force.
 func TestU8TwoAppliers(t *testing.T) {
 	t.Parallel()
 	o := newSubject(t, newUnionsCRD(t)).newObject(t)
@@ -113,8 +114,8 @@ func TestU8TwoAppliers(t *testing.T) {
 	o.wantSpec(gits)
 }
 
-// TestU8TheMembersOwnerAppliesAgain (rules U6, U8): an applier of the member alone loses it when another applier switches the
-// union. If it applies the member again it is refused, since the member is not selected.
+// TestU8TheMembersOwnerAppliesAgain (rules U6, U8): an applier of the member alone loses it when another applier
+// switches the union. If it applies the member again it is refused, since the member is not selected.
 func TestU8TheMembersOwnerAppliesAgain(t *testing.T) {
 	t.Parallel()
 	o := newSubject(t, newUnionsCRD(t)).newObject(t)
@@ -130,8 +131,9 @@ func TestU8TheMembersOwnerAppliesAgain(t *testing.T) {
 	o.wantSpec(`{image: i, source: {type: S3}}`)
 }
 
-// TestU8AControllerThatOwnsNothing (rule U8): a controller updates the object with another discriminator, and sends back the
-// member that it does not know. It owns what it changed; the author's next apply conflicts about the discriminator.
+// TestU8AControllerThatOwnsNothing (rule U8): a controller updates the object with another discriminator, and sends
+// back the member that it does not know. It owns what it changed; the author's next apply conflicts about the
+// discriminator.
 func TestU8AControllerThatOwnsNothing(t *testing.T) {
 	t.Parallel()
 	o := newSubject(t, newUnionsCRD(t)).newObject(t)
@@ -150,8 +152,8 @@ func TestU8AControllerThatOwnsNothing(t *testing.T) {
 	o.wantSpec(gits)
 }
 
-// TestU8AMemberThatNobodyOwns (rule U8): the member was set by the default of its parent. Clearing it changes no owners, and both
-// appliers can go on.
+// TestU8AMemberThatNobodyOwns (rule U8): the member was set by the default of its parent. Clearing it changes no
+// owners, and both appliers can go on.
 func TestU8AMemberThatNobodyOwns(t *testing.T) {
 	t.Parallel()
 	crd := newUnionsCRD(t)
@@ -172,8 +174,8 @@ func TestU8AMemberThatNobodyOwns(t *testing.T) {
 	o.wantOwned("switcher", "spec.source.type", "spec.source.git.url")
 }
 
-// TestU8ThroughItemsAndMaps (rules U5, U8): items of a list map and values of a map are matched by key. The owners of other items
-// stay.
+// TestU8ThroughItemsAndMaps (rules U5, U8): items of a list map and values of a map are matched by key. The owners of
+// other items stay.
 func TestU8ThroughItemsAndMaps(t *testing.T) {
 	t.Parallel()
 	o := newSubject(t, newUnionsCRD(t)).newObject(t)
@@ -191,8 +193,8 @@ func TestU8ThroughItemsAndMaps(t *testing.T) {
 	o.wantSpec(`{listMap: [{name: a, type: Git, git: {url: u}}, {name: b, type: S3}], map: {k: {type: None}}}`)
 }
 
-// TestU8ANoOpAfterASwitchWritesNothing (rule U8): managedFields are encoded as upstream encodes them, so a write that is sent again
-// changes nothing.
+// TestU8ANoOpAfterASwitchWritesNothing (rule U8): managedFields are encoded as upstream encodes them, so a write that
+// is sent again changes nothing.
 func TestU8ANoOpAfterASwitchWritesNothing(t *testing.T) {
 	t.Parallel()
 	o := newSubject(t, newUnionsCRD(t)).newObject(t)

@@ -161,8 +161,8 @@ func (r *rolled) wantServed(when string) {
 	r.wantReadable(when)
 }
 
-// TestF5UnionsOffAndOn (rules F3, F5, U4, U7 and the rollback section of KEP-1027) disables and enables the gate twice over one
-// etcd.
+// TestF5UnionsOffAndOn (rules F3, F5, U4, U7 and the rollback section of KEP-1027) disables and enables the gate twice
+// over one etcd.
 func TestF5UnionsOffAndOn(t *testing.T) {
 	t.Parallel()
 	crd := newUnionsCRD(t)
@@ -204,8 +204,8 @@ func (r *rolled) wantSameUnion(when string) {
 	}
 }
 
-// wantWritesRefused checks rule U7: without ratcheting a write is refused although it does not change the invalid union, unless
-// it changes nothing but metadata.
+// wantWritesRefused checks rule U7: without ratcheting a write is refused although it does not change the invalid
+// union, unless it changes nothing but metadata.
 func (r *rolled) wantWritesRefused() {
 	r.Helper()
 	const image = `{"spec": {"image": "j"}}`
@@ -255,9 +255,9 @@ func (r *rolled) wantDeletable(name string) {
 	delete(r.specs, name)
 }
 
-// TestF5UnionsRollbackToAStockServer (rules F5, U7) shows what docs/unions.md says about a rollback: a stock server of the same
-// version takes over the etcd, and then ours again. A CRD that the stock server writes loses its unions; one that it only reads
-// keeps them.
+// TestF5UnionsRollbackToAStockServer (rules F5, U7) shows what docs/unions.md says about a rollback: a stock server of
+// the same version takes over the etcd, and then ours again. A CRD that the stock server writes loses its unions; one
+// that it only reads keeps them.
 func TestF5UnionsRollbackToAStockServer(t *testing.T) {
 	t.Parallel()
 	s := startFor(t, options{featureGates: allGates})
@@ -300,8 +300,8 @@ func TestF5UnionsRollbackToAStockServer(t *testing.T) {
 	written.mustPatch("a", `{"spec": {"source": {"type": "S3"}}}`, `{image: j, source: {type: S3, s3: {bucket: b}}}`)
 }
 
-// wantUnionsRefused applies a CRD with a union to a stock server with kubectl, which asks for strict field validation. So the
-// extension is not lost without an error.
+// wantUnionsRefused applies a CRD with a union to a stock server with kubectl, which asks for strict field validation.
+// So the extension is not lost without an error.
 func wantUnionsRefused(t *testing.T, s *server) {
 	t.Helper()
 	file := unionManifest(t, "refused.example.com", `{Git: {name: git}, None: {}}`, "d")
@@ -312,8 +312,8 @@ func wantUnionsRefused(t *testing.T, s *server) {
 	}
 }
 
-// declareAgain writes the CRD with its unions, like its author's next apply, and waits until that takes effect. It is accepted
-// although the stored objects are invalid.
+// declareAgain writes the CRD with its unions, like its author's next apply, and waits until that takes effect. It is
+// accepted although the stored objects are invalid.
 func (r *rolled) declareAgain() {
 	r.Helper()
 	s := subject{T: r.T, crd: r.crd, client: r.client()}

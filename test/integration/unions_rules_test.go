@@ -17,8 +17,8 @@ import (
 
 const forbiddenS3 = `spec.source.s3: Forbidden: must not be set when spec.source.type is "Git"`
 
-// storedInvalid is a server on which invalid objects were stored while APIUnions was disabled. narrowed is a CRD from whose
-// union a value is removed later.
+// storedInvalid is a server on which invalid objects were stored while APIUnions was disabled. narrowed is a CRD from
+// whose union a value is removed later.
 type storedInvalid struct {
 	server        *server
 	crd, narrowed *apiextensionsv1.CustomResourceDefinition
@@ -75,14 +75,14 @@ func (i *storedInvalid) object(t *testing.T, name string) object {
 	return object{subject{T: t, crd: i.crd, client: i.server.customResources(i.crd)}, name}
 }
 
-// narrowedObject returns the object whose value is removed from its union. Upstream's ratcheting forgives the enum error of an
-// unchanged value, but as an error of the union it is forgiven only with APIUnionsRatcheting.
+// narrowedObject returns the object whose value is removed from its union. Upstream's ratcheting forgives the enum
+// error of an unchanged value, but as an error of the union it is forgiven only with APIUnionsRatcheting.
 func (i *storedInvalid) narrowedObject(t *testing.T) object {
 	return object{subject{T: t, crd: i.narrowed, client: i.server.customResources(i.narrowed)}, "narrowed"}
 }
 
-// TestU7OverStoredInvalidObjects (rules F5, U6, U7) enables APIUnions, and then APIUnionsRatcheting, over stored objects that
-// are invalid by rule U6. The steps share a server, since most of the time is spent on its start.
+// TestU7OverStoredInvalidObjects (rules F5, U6, U7) enables APIUnions, and then APIUnionsRatcheting, over stored
+// objects that are invalid by rule U6. The steps share a server, since most of the time is spent on its start.
 func TestU7OverStoredInvalidObjects(t *testing.T) {
 	t.Parallel()
 	i := newStoredInvalid(t)
@@ -229,8 +229,8 @@ func (o object) removeValue(value string) {
 	o.awaitInvalid("the value is refused", `{source: {type: `+value+`}}`)
 }
 
-// TestU7StatusAndScale (rules U4, U7, V3): status writes normalize and validate the unions of status only. All other writes,
-// scale included, normalize and validate the other unions only.
+// TestU7StatusAndScale (rules U4, U7, V3): status writes normalize and validate the unions of status only. All other
+// writes, scale included, normalize and validate the other unions only.
 func TestU7StatusAndScale(t *testing.T) {
 	t.Parallel()
 	crd := newUnionsCRD(t)

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// sourceSchema has unions wherever they can be: one and two in an object, in the items of a list map and of an atomic list, in
-// the values of a map, and in status.
+// sourceSchema has unions wherever they can be: one and two in an object, in the items of a list map and of an atomic
+// list, in the values of a map, and in status.
 const sourceSchema = `
 type: object
 properties:
@@ -86,8 +86,8 @@ func unionsSchema(t *testing.T) *apiextensionsv1.JSONSchemaProps {
 	return schema
 }
 
-// TestU4EveryWriteNormalizes (rules U3, U4.1, U5, V3) switches unions everywhere in an object, with every way to write. The
-// client sends the member that it deselects unchanged, like a client that does not know it.
+// TestU4EveryWriteNormalizes (rules U3, U4.1, U5, V3) switches unions everywhere in an object, with every way to write.
+// The client sends the member that it deselects unchanged, like a client that does not know it.
 func TestU4EveryWriteNormalizes(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newUnionsCRD(t))
@@ -183,7 +183,8 @@ func TestU5AtomicListsAreNotMatched(t *testing.T) {
 	o.wantSpec(`{atomic: [{type: S3}]}`)
 }
 
-// TestU6EachErrorOnceAtItsPath (rules U3, U6): the error appears once, also if the schema's enum reports the same value.
+// TestU6EachErrorOnceAtItsPath (rules U3, U6): the error appears once, also if the schema's enum reports the same
+// value.
 func TestU6EachErrorOnceAtItsPath(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newUnionsCRD(t))

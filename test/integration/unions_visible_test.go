@@ -15,7 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestV1UnionMetrics (rule V1): a request counts once for each union of the schema. Dry runs and valid writes do not count.
+// TestV1UnionMetrics (rule V1): a request counts once for each union of the schema. Dry runs and valid writes do not
+// count.
 func TestV1UnionMetrics(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newUnionsCRD(t))
@@ -80,8 +81,8 @@ func TestV3AtMostTwentyWarnings(t *testing.T) {
 	}
 }
 
-// TestV3DryRunAndRefusedRequests (rules V3, G13): a dry run has the warnings of the real request. A refused request clears
-// nothing, so it has none.
+// TestV3DryRunAndRefusedRequests (rules V3, G13): a dry run has the warnings of the real request. A refused request
+// clears nothing, so it has none.
 func TestV3DryRunAndRefusedRequests(t *testing.T) {
 	t.Parallel()
 	o := newSubject(t, newUnionsCRD(t)).newObject(t)
@@ -98,8 +99,8 @@ func TestV3DryRunAndRefusedRequests(t *testing.T) {
 	o.wantWarnings()
 }
 
-// TestU4AfterMutatingAdmission (rules U4, U8, V3): normalization comes after admission, so a discriminator that admission
-// changes is treated as if the client had changed it.
+// TestU4AfterMutatingAdmission (rules U4, U8, V3): normalization comes after admission, so a discriminator that
+// admission changes is treated as if the client had changed it.
 func TestU4AfterMutatingAdmission(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, newUnionsCRD(t))

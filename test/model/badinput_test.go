@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
 )
 
-// badManagedFields are values that a damaged backup, an old client or a manual edit may leave in managedFields. The keys
-// complete the name of a case.
+// badManagedFields are values that a damaged backup, an old client or a manual edit may leave in managedFields. The
+// keys complete the name of a case.
 var badManagedFields = map[string]string{
 	"that are an empty list":             `[]`,
 	"that are one empty entry":           `[{}]`,

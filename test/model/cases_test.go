@@ -41,8 +41,8 @@ schema:
       properties:` + strings.ReplaceAll(properties, "\n", "\n        ")
 }
 
-// replicasCRD guards a field of spec, one of a nested object, one of the values of a map, one of the items of a list map,
-// and one of status.
+// replicasCRD guards a field of spec, one of a nested object, one of the values of a map, one of the items of a list
+// map, and one of status.
 var replicasCRD = specCRD(
 	`{Replicas: [.spec.replicas], Qux: [.spec.foo.qux], Opt: ['.spec.byKey[*].opt'], Port: ['.spec.items[*].port'], Ready: [.status.ready]}`, `
 image: {type: string}
@@ -113,8 +113,8 @@ items:
           properties: {name: {type: string}, proto: {type: string, default: TCP}}
 `)
 
-// appliedAgain returns a case of one applier that applies the same configuration again while a gate is disabled and after
-// it is enabled again. The object and the applier's fields stay.
+// appliedAgain returns a case of one applier that applies the same configuration again while a gate is disabled and
+// after it is enabled again. The object and the applier's fields stay.
 func appliedAgain(name, crd, gate, config string, owned ...string) namedCase {
 	apply := "- {do: apply, by: a, body: " + config + "}\n"
 	flip := func(state string) string { return "- {do: flip, gates: {" + gate + ": " + state + "}}\n" }
@@ -350,8 +350,8 @@ var namedCases = []namedCase{
 	},
 }
 
-// removal returns a case of a request that removes the parent of a guarded field. The field leaves no owner, so that with
-// the gate enabled again another applier sets it without a conflict.
+// removal returns a case of a request that removes the parent of a guarded field. The field leaves no owner, so that
+// with the gate enabled again another applier sets it without a conflict.
 func removal(how, request string) namedCase {
 	return namedCase{
 		name: "G7.4: a field that is removed with its parent by " + how + " leaves no owner",

@@ -159,8 +159,8 @@ func (d declaration) withoutFeatures() declaration {
 	return d
 }
 
-// disabled returns the paths that are disabled if gates are in these states, by their text. A path inside another disabled
-// path is left out (rule C8).
+// disabled returns the paths that are disabled if gates are in these states, by their text. A path inside another
+// disabled path is left out (rule C8).
 func (r *resource) disabled(s states) map[string]guard {
 	out := map[string]guard{}
 	for name, paths := range r.paths {

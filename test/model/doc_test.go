@@ -44,8 +44,8 @@
 //
 //   - model_test.go: TestModel runs the sequences and prints the findings.
 //   - run_test.go: a run executes the steps of a sequence on one object.
-//   - invariants_test.go: a transition is one request and its effect. The invariants check each transition; more of them
-//     are in ownership_test.go and warnings_test.go.
+//   - invariants_test.go: a transition is one request and its effect. The invariants check each transition; more of
+//     them are in ownership_test.go and warnings_test.go.
 //   - steps_test.go: how a step becomes a request, and which object it requests.
 //   - schema_test.go and requests_test.go: the generator of CRDs, objects and steps.
 //   - position_test.go and owners_test.go: how to find fields in objects and in managedFields.

@@ -103,7 +103,8 @@ func etcdConfig(dir string) *embed.Config {
 	return config
 }
 
-// server serves the custom resources of one CRD with the handler of kube-apiserver, without authentication and admission.
+// server serves the custom resources of one CRD with the handler of kube-apiserver, without authentication and
+// admission.
 type server struct {
 	handler http.Handler
 	crds    cache.Store
@@ -122,8 +123,8 @@ func newServer(tb testing.TB) *server {
 	return &server{handler: withFilters(crdHandler), crds: informer.Informer().GetStore()}
 }
 
-// serve replaces the served CRD. The handler caches what it builds for a CRD by UID, so a CRD with other gates must have
-// another UID. Then it takes effect with the next request.
+// serve replaces the served CRD. The handler caches what it builds for a CRD by UID, so a CRD with other gates must
+// have another UID. Then it takes effect with the next request.
 func (s *server) serve(crd *apiextensionsv1.CustomResourceDefinition) {
 	if err := s.crds.Add(crd); err != nil {
 		panic(err) // the store fails only for objects without a name

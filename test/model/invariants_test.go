@@ -140,8 +140,8 @@ func (t *transition) checkRemoval(p position) error {
 	return nil
 }
 
-// withoutEmpty returns the fields whose persisted value is not an empty object or list. Ownership of an empty value does
-// not keep its ancestors from being pruned, on a stock server either.
+// withoutEmpty returns the fields whose persisted value is not an empty object or list. Ownership of an empty value
+// does not keep its ancestors from being pruned, on a stock server either.
 func (t *transition) withoutEmpty(fields fieldSet) fieldSet {
 	out := fieldSet{}
 	for text, field := range fields {

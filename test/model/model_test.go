@@ -150,8 +150,8 @@ func logReplay(t *testing.T, file string) {
 	}
 }
 
-// replay executes the steps of a sequence and returns an error if a rule is broken. The run is nil if the server refuses
-// the CRD, which breaks no rule.
+// replay executes the steps of a sequence and returns an error if a rule is broken. The run is nil if the server
+// refuses the CRD, which breaks no rule.
 func replay(t testing.TB, s sequence) (*run, error) {
 	t.Helper()
 	r, err := newResource(s.declaration)

@@ -79,8 +79,8 @@ func applyEntry(manager, subresource string) string {
 	return strings.Join([]string{manager, "Apply", subresource, ""}, " ")
 }
 
-// withoutVolatile returns a copy of an object without what may differ between two equal writes: the resourceVersion, the
-// times of managedFields, and what a dry run generates.
+// withoutVolatile returns a copy of an object without what may differ between two equal writes: the resourceVersion,
+// the times of managedFields, and what a dry run generates.
 func withoutVolatile(object map[string]any) map[string]any {
 	u := (&unstructured.Unstructured{Object: object}).DeepCopy()
 	for _, field := range []string{"resourceVersion", "uid", "creationTimestamp", "name"} {

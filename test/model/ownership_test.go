@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
-// checkOwnersOfGuarded checks rules G7.1 and G7.2 for persisted fields whose gates are disabled: a write changes none of
-// their owners. An apply may change the entry of its own manager.
+// checkOwnersOfGuarded checks rules G7.1 and G7.2 for persisted fields whose gates are disabled: a write changes none
+// of their owners. An apply may change the entry of its own manager.
 func checkOwnersOfGuarded(t *transition) error {
 	if !t.wrote() || t.before == nil {
 		return nil
@@ -76,8 +76,8 @@ func (t *transition) checkApplier(lost, won, after fieldSet, p position) error {
 	return nil
 }
 
-// isOwnable reports whether an entry lists the value or a field inside it, if the value is applied. Upstream lists the items
-// of a list map or set, but not the list itself, so an empty one is not ownable.
+// isOwnable reports whether an entry lists the value or a field inside it, if the value is applied. Upstream lists the
+// items of a list map or set, but not the list itself, so an empty one is not ownable.
 func isOwnable(value any, s *schemaProps) bool {
 	switch value := value.(type) {
 	case []any:
@@ -104,8 +104,8 @@ func entriesOf(a, b owners) map[string]bool {
 	return out
 }
 
-// checkNoOwnersOfAbsent checks rules G7.4 and U8: no entry lists a field that the write removed, or a guarded field that
-// is absent.
+// checkNoOwnersOfAbsent checks rules G7.4 and U8: no entry lists a field that the write removed, or a guarded field
+// that is absent.
 func checkNoOwnersOfAbsent(t *transition) error {
 	if !t.wrote() {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 )
 
-// objects counts the objects of all tests, which share an etcd. requests and refusals count what runs sent and how much of
-// it was refused.
+// objects counts the objects of all tests, which share an etcd. requests and refusals count what runs sent and how much
+// of it was refused.
 var objects, requests, refusals atomic.Int64
 
 // run executes the steps of a sequence on one object.
@@ -171,8 +171,8 @@ func checkDryRun(dry, t *transition) error {
 	return nil
 }
 
-// isRepeatable reports whether a stock server writes nothing if the same request is sent again. A JSON patch may remove a
-// field that is absent then. An apply of an empty configuration leaves no entry, so each one is a first apply.
+// isRepeatable reports whether a stock server writes nothing if the same request is sent again. A JSON patch may remove
+// a field that is absent then. An apply of an empty configuration leaves no entry, so each one is a first apply.
 func (t *transition) isRepeatable() bool {
 	switch t.step.Do {
 	case doApply:
@@ -200,8 +200,8 @@ func (m *run) repeat(s step, first *transition) error {
 	return nil
 }
 
-// offAndOn switches gates off and on again while every applier goes on to apply its configuration. Afterwards the object,
-// its owners and the conflicts must be as before (rules G4, G7.2).
+// offAndOn switches gates off and on again while every applier goes on to apply its configuration. Afterwards the
+// object, its owners and the conflicts must be as before (rules G4, G7.2).
 func (m *run) offAndOn(gates states) error {
 	on, off := states{}, states{}
 	for gate := range gates {

@@ -140,8 +140,8 @@ func (g generator) objectSchema(depth int) *schemaProps {
 	return g.withDefault(s, 10)
 }
 
-// addUnion adds a discriminator and the members git and s3. The discriminator may be required, have a default, or have the
-// key "".
+// addUnion adds a discriminator and the members git and s3. The discriminator may be required, have a default, or have
+// the key "".
 func (g generator) addUnion(s *schemaProps, depth int) {
 	s.Properties["git"], s.Properties["s3"] = *g.memberSchema(depth), *g.memberSchema(depth)
 	discriminator := schemaProps{Type: "string", XUnions: &apiextensions.Unions{

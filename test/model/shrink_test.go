@@ -81,8 +81,8 @@ func fields(value any, s *schemaProps) []position {
 	return out
 }
 
-// properties returns the paths of all properties in a schema. A step "" stands for the items of a list or the values of a
-// map.
+// properties returns the paths of all properties in a schema. A step "" stands for the items of a list or the values of
+// a map.
 func properties(s *schemaProps, at []string) [][]string {
 	var out [][]string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {

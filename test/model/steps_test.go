@@ -101,8 +101,8 @@ func (s step) whole(metadata any) map[string]any {
 	return out
 }
 
-// requestedObject returns the object that a request would persist, before the server sets defaults, or nil for an apply.
-// The part that the endpoint does not write is as in before.
+// requestedObject returns the object that a request would persist, before the server sets defaults, or nil for an
+// apply. The part that the endpoint does not write is as in before.
 func (r *resource) requestedObject(s step, before map[string]any) map[string]any {
 	var requested map[string]any
 	switch s.Do {

@@ -12,8 +12,8 @@ import (
 
 // isUpstream reports whether the finding is upstream's behaviour: the same rule is broken if the CRD has no gates and
 // unions. It is enough if that is so for the last step alone, on the object that the other steps persist with gates and
-// unions, since without them earlier requests may have other outcomes. And it is enough if that is so for the last request
-// without the disabled fields, since gates drop them.
+// unions, since without them earlier requests may have other outcomes. And it is enough if that is so for the last
+// request without the disabled fields, since gates drop them.
 func isUpstream(t testing.TB, f finding) bool {
 	if _, err := replay(t, sequence{f.withoutFeatures(), f.Steps}); breaks(err, f.rule()) {
 		return true

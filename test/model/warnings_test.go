@@ -35,8 +35,8 @@ func (e *expectation) may(a action) {
 	e.actions[a] = true
 }
 
-// checkWarnings checks rule G10: there is one warning for each path of a disabled gate whose fields differ in the request
-// and the outcome, and no other warning.
+// checkWarnings checks rule G10: there is one warning for each path of a disabled gate whose fields differ in the
+// request and the outcome, and no other warning.
 func checkWarnings(t *transition) error {
 	if !t.answer.ok() || t.dryRun {
 		return nil
