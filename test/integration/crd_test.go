@@ -105,10 +105,10 @@ func serveVersion(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, n
 	})
 }
 
-// addProperty adds a property at the root of a version's schema, as YAML.
-func addProperty(t *testing.T, version *apiextensionsv1.CustomResourceDefinitionVersion, name, schema string) {
+// addStatus adds the property status to a version's schema, in YAML.
+func addStatus(t *testing.T, version *apiextensionsv1.CustomResourceDefinitionVersion, schema string) {
 	t.Helper()
-	version.Schema.OpenAPIV3Schema.Properties[name] = parse[apiextensionsv1.JSONSchemaProps](t, schema)
+	version.Schema.OpenAPIV3Schema.Properties["status"] = parse[apiextensionsv1.JSONSchemaProps](t, schema)
 }
 
 func statusSubresource() *apiextensionsv1.CustomResourceSubresources {

@@ -278,7 +278,7 @@ func scalable(t *testing.T) crdEdit {
 		for i, path := range []string{".spec.replicas", ".spec.count"} {
 			version := &crd.Spec.Versions[i]
 			version.Subresources = scaleSubresource(path)
-			addProperty(t, version, "status", `{type: object, properties: {replicas: {type: integer}}}`)
+			addStatus(t, version, `{type: object, properties: {replicas: {type: integer}}}`)
 		}
 	}
 }
@@ -392,7 +392,7 @@ func TestG1ConvWebhookGatesOfAnotherEndpointConvertNothing(t *testing.T) {
 	withStatus := func(crd *apiextensionsv1.CustomResourceDefinition) {
 		for i := range crd.Spec.Versions {
 			crd.Spec.Versions[i].Subresources = statusSubresource()
-			addProperty(t, &crd.Spec.Versions[i], "status", `{type: object, properties: {ready: {type: integer}}}`)
+			addStatus(t, &crd.Spec.Versions[i], `{type: object, properties: {ready: {type: integer}}}`)
 		}
 	}
 	counts := map[string]conversions{}

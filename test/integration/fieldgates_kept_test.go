@@ -249,7 +249,7 @@ func TestG4InStatus(t *testing.T) {
 	crd := newCRD(t, `featureGates: [{name: G, preRelease: alpha, fieldPaths: [.status.ready, .spec.replicas]}]`)
 	version := &crd.Spec.Versions[0]
 	version.Schema.OpenAPIV3Schema = parse[*apiextensionsv1.JSONSchemaProps](t, keptSchema)
-	addProperty(t, version, "status", `{type: object, properties: {ready: {type: integer}, phase: {type: string}}}`)
+	addStatus(t, version, `{type: object, properties: {ready: {type: integer}, phase: {type: string}}}`)
 	version.Subresources = statusSubresource()
 	s := newSubject(t, crd)
 	s.flipKept(true)

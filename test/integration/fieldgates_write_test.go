@@ -200,7 +200,7 @@ featureGates:
 `)
 	version := &crd.Spec.Versions[0]
 	version.Subresources = statusSubresource()
-	addProperty(t, version, "status", `{type: object, properties: {ready: {type: integer}, phase: {type: string}}}`)
+	addStatus(t, version, `{type: object, properties: {ready: {type: integer}, phase: {type: string}}}`)
 	s := newSubject(t, crd)
 	create(t, s.client, cronTab(t, crd, "a", `{image: i}`), metav1.CreateOptions{})
 	s.updateStatus(`{ready: 1, phase: x}`, "phase: x\nready: 1")
@@ -243,7 +243,7 @@ func newScalableCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	crd := newCRD(t, replicasGate)
 	version := &crd.Spec.Versions[0]
 	version.Subresources = scaleSubresource(".spec.replicas")
-	addProperty(t, version, "status", `{type: object, properties: {replicas: {type: integer}}}`)
+	addStatus(t, version, `{type: object, properties: {replicas: {type: integer}}}`)
 	return crd
 }
 
