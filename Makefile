@@ -88,5 +88,5 @@ update: ## Run every hack/update-*.sh.
 	@set -e; for script in hack/update-*.sh; do $$script; done
 
 .PHONY: clean
-clean: ## Remove what was built and staged, also edits that are not exported; the data of make run stays.
-	@rm -rf $(OUT)/bench $(OUT)/bin $(OUT)/envtest $(OUT)/release $(OUT)/stock staging/src
+clean: ## Remove what was built; the data of make run and the repositories in staging/src stay.
+	@rm -rf $(OUT)/bench $(OUT)/bin $(OUT)/envtest $(OUT)/release $(OUT)/stock

@@ -5,6 +5,8 @@ package apiextensions
 
 import (
 	"encoding/json"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 )
 
 // IsEnabled reports whether the feature gate is enabled by its own fields (rule C1). It does not consider the gates of
@@ -25,8 +27,8 @@ func (g *CustomResourceDefinitionFeatureGate) IsEnabled() bool {
 // IsUndefined reports whether the gate has nothing but a name and enabled, so that it guards nothing (rule C4). This is
 // what server-side apply leaves of a gate when its author removes it and an administrator owns enabled.
 func (g *CustomResourceDefinitionFeatureGate) IsUndefined() bool {
-	return g.Enabled != nil && g.Default == nil && g.PreRelease == "" &&
-		g.FieldDeprecationWarning == nil && len(g.FieldPaths) == 0
+	return g.Enabled != nil &&
+		apiequality.Semantic.DeepEqual(*g, CustomResourceDefinitionFeatureGate{Name: g.Name, Enabled: g.Enabled})
 }
 
 // QualifiedName returns the name of the gate for warnings, prefixed with the component if there is one (rule G10).

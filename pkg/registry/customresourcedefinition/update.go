@@ -24,16 +24,21 @@ const (
 		"no other part of a schema changes: to remove them, use a patch"
 )
 
-// WithUpdate returns the context for an update in the storage. If the request is a full update (PUT) of the main
-// resource, KeepLeftOut has an effect with this context, and the kept fields are restored before field management, so
-// that their ownership does not change.
-func WithUpdate(ctx context.Context) context.Context {
+// WithUpdate returns the context for an update in the storage, and a function to call when the update has ended. If the
+// request is a full update (PUT) of the main resource, KeepLeftOut has an effect with this context, and the kept fields
+// are restored before field management, so that their ownership does not change. The function sends the warnings.
+func WithUpdate(ctx context.Context) (updateContext context.Context, done func()) {
 	info, found := request.RequestInfoFrom(ctx)
 	if !found || info.Verb != "update" || info.Subresource != "" {
-		return ctx
+		return ctx, func() {}
 	}
-	update := &fullUpdate{warn: func(text string) { warning.AddWarning(ctx, "", text) }}
-	return fieldmanager.WithParticipant(context.WithValue(ctx, fullUpdateKey{}, update), update)
+	update := &fullUpdate{}
+	done = func() {
+		for _, text := range update.warnings() {
+			warning.AddWarning(ctx, "", text)
+		}
+	}
+	return fieldmanager.WithParticipant(context.WithValue(ctx, fullUpdateKey{}, update), update), done
 }
 
 // KeepLeftOut restores in newCRD the fields of oldCRD that a full update leaves out (rule C9). Usually they have been
@@ -46,11 +51,15 @@ func KeepLeftOut(ctx context.Context, newCRD, oldCRD *apiextensions.CustomResour
 
 type fullUpdateKey struct{}
 
-// fullUpdate is a full update. It may be carried out several times, because the storage retries on conflicts.
+// fullUpdate is a full update. It may be carried out several times, because the storage first tries an object of the
+// watch cache, and retries on conflicts. The last attempt counts.
 type fullUpdate struct {
-	warn func(text string)
 	// removesGates is true if the request has customFeatureGates: {}.
 	removesGates bool
+	// resourceVersion is that of the persisted object of the last attempt.
+	resourceVersion string
+	// keptGates and keptUnions say what the last attempt restored.
+	keptGates, keptUnions bool
 }
 
 // BeforeUpdate implements fieldmanager.Participant.
@@ -73,17 +82,31 @@ func (*fullUpdate) BeforeApply(_, configuration runtime.Object, _ string) runtim
 // keepLeftOut restores the fields that newCRD lacks. It is idempotent, and removes customFeatureGates: {} after it has
 // noted it.
 func (u *fullUpdate) keepLeftOut(newCRD, oldCRD *apiextensions.CustomResourceDefinition) {
+	if oldCRD.ResourceVersion != u.resourceVersion { // another attempt
+		u.resourceVersion, u.keptGates, u.keptUnions = oldCRD.ResourceVersion, false, false
+	}
 	if isEmpty(newCRD.Spec.CustomFeatureGates) {
 		u.removesGates = true
 		newCRD.Spec.CustomFeatureGates = nil
 	}
 	if gates := oldCRD.Spec.CustomFeatureGates; gates != nil && newCRD.Spec.CustomFeatureGates == nil && !u.removesGates {
 		newCRD.Spec.CustomFeatureGates = gates.DeepCopy()
-		u.warn(gatesKept)
+		u.keptGates = true
 	}
 	if keepUnions(newCRD, oldCRD) {
-		u.warn(unionsKept)
+		u.keptUnions = true
 	}
+}
+
+func (u *fullUpdate) warnings() []string {
+	var warnings []string
+	if u.keptGates {
+		warnings = append(warnings, gatesKept)
+	}
+	if u.keptUnions {
+		warnings = append(warnings, unionsKept)
+	}
+	return warnings
 }
 
 // isEmpty reports whether gates are given but have no content, as in {}.

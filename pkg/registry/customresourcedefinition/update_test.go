@@ -42,6 +42,14 @@ func crdOf(t *testing.T, versions, customFeatureGates string) *apiextensions.Cus
 type warnings struct {
 	mu    sync.Mutex
 	texts []string
+	// done ends the update.
+	done func()
+}
+
+// sent ends the update and returns the warnings that the client gets.
+func (w *warnings) sent() []string {
+	w.done()
+	return w.texts
 }
 
 // AddWarning implements warning.Recorder.
@@ -57,7 +65,8 @@ func requestOf(t *testing.T, verb, subresource string) (context.Context, *warnin
 	recorder := &warnings{}
 	ctx := warning.WithWarningRecorder(t.Context(), recorder)
 	info := &request.RequestInfo{IsResourceRequest: true, Verb: verb, Subresource: subresource}
-	return WithUpdate(request.WithRequestInfo(ctx, info)), recorder
+	ctx, recorder.done = WithUpdate(request.WithRequestInfo(ctx, info))
+	return ctx, recorder
 }
 
 // versionsOf returns a list with one version, v1, with the given discriminator.
@@ -80,7 +89,7 @@ const (
 // the warnings.
 func testKeepLeftOut(
 	t *testing.T, verb, subresource string, oldCRD, newCRD, want *apiextensions.CustomResourceDefinition,
-) *warnings {
+) []string {
 	t.Helper()
 	ctx, recorder := requestOf(t, verb, subresource)
 	persisted := oldCRD.DeepCopy()
@@ -93,7 +102,7 @@ func testKeepLeftOut(
 	if diff := cmp.Diff(persisted, oldCRD); diff != "" {
 		t.Errorf("R4: the persisted object changed (-want +got):\n%s", diff)
 	}
-	return recorder
+	return recorder.sent()
 }
 
 func TestC9AFullUpdateKeepsTheGatesThatItLeavesOut(t *testing.T) {
@@ -126,11 +135,27 @@ func TestC9AFullUpdateKeepsTheGatesThatItLeavesOut(t *testing.T) {
 				tc.verb = "update"
 			}
 			crd := func(gates string) *apiextensions.CustomResourceDefinition { return crdOf(t, versionsOf(plain), gates) }
-			recorder := testKeepLeftOut(t, tc.verb, tc.subresource, crd(tc.old), crd(tc.gates), crd(tc.want))
-			if got := len(recorder.texts) == 1 && recorder.texts[0] == gatesKept; got != tc.wantKeptWarning {
-				t.Errorf("warnings: %q", recorder.texts)
+			warnings := testKeepLeftOut(t, tc.verb, tc.subresource, crd(tc.old), crd(tc.gates), crd(tc.want))
+			if got := len(warnings) == 1 && warnings[0] == gatesKept; got != tc.wantKeptWarning {
+				t.Errorf("warnings: %q", warnings)
 			}
 		})
+	}
+}
+
+// TestC9TheLastAttemptWarns updates a CRD whose gates somebody else removed in the meantime: the storage first tries an
+// object of the watch cache that still has them.
+func TestC9TheLastAttemptWarns(t *testing.T) {
+	ctx, recorder := requestOf(t, "update", "")
+	for _, attempt := range []struct{ resourceVersion, gates, versions string }{
+		{"1", gates, versionsOf(union)}, {"2", "", versionsOf(plain)},
+	} {
+		oldCRD, newCRD := crdOf(t, attempt.versions, attempt.gates), crdOf(t, versionsOf(plain), "")
+		oldCRD.ResourceVersion = attempt.resourceVersion
+		KeepLeftOut(ctx, newCRD, oldCRD)
+	}
+	if sent := recorder.sent(); len(sent) > 0 {
+		t.Errorf("C9: the last attempt kept nothing, but there are warnings: %q", sent)
 	}
 }
 
@@ -191,7 +216,8 @@ func TestC9FieldManagementGetsKeptFields(t *testing.T) {
 
 // TestC9UnusualCalls checks a call without a request, and one with objects of another type (rule R1).
 func TestC9UnusualCalls(t *testing.T) {
-	ctx := WithUpdate(t.Context())
+	ctx, done := WithUpdate(t.Context())
+	defer done()
 	oldCRD, newCRD := crdOf(t, versionsOf(union), gates), crdOf(t, versionsOf(plain), "")
 	KeepLeftOut(ctx, newCRD, oldCRD)
 	if newCRD.Spec.CustomFeatureGates != nil {
