@@ -5,8 +5,10 @@ package integration
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +57,27 @@ func (l lifecycle) awaitPatchWarning(stage, want string) {
 	})
 }
 
+// TestEveryExampleIsApplied checks that the tests in this file name each example, or the folder whose files they apply.
+func TestEveryExampleIsApplied(t *testing.T) {
+	t.Parallel()
+	tests, err := os.ReadFile("examples_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(filepath.Join("..", "..", "examples"), func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Base(filepath.Dir(file)) == "invalid" {
+			return err
+		}
+		if !strings.Contains(string(tests), strconv.Quote(d.Name())) {
+			t.Errorf("no test applies %s", file)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestExampleLifecycle follows the life of a field in docs/field-gates.md.
 func TestExampleLifecycle(t *testing.T) {
 	t.Parallel()
@@ -99,7 +122,7 @@ func TestExampleFieldGates(t *testing.T) {
 	t.Cleanup(func() { shared.kubectl(t, "", "delete", "--ignore-not-found", "-f", crd) })
 
 	shared.kubectl(t, "", "apply", "-f", crd)
-	shared.kubectl(t, "", "wait", "--for=condition=Established", "-f", crd)
+	shared.waitEstablished(t, exampleCRDName)
 	_, stderr := shared.kubectl(t, "", "apply", "-f", crontab)
 	if want := "Warning: " + droppedReplicas + "\n"; stderr != want {
 		t.Errorf("G10: kubectl apply prints %q, want %q", stderr, want)
@@ -131,7 +154,7 @@ func TestExampleUnions(t *testing.T) {
 	if _, stderr := shared.kubectl(t, "", "apply", "-f", crd); stderr != "" {
 		t.Errorf("U2: the CRD draws a warning: %s", stderr)
 	}
-	shared.kubectl(t, "", "wait", "--for=condition=Established", "-f", crd)
+	shared.waitEstablished(t, "backups.stable.example.com")
 	playBackup(t, filepath.Join(dir, "backup.yaml"), filepath.Join(dir, "switch.yaml"))
 
 	for file, text := range readFiles(t, filepath.Join(dir, "invalid", "*.yaml")) {
