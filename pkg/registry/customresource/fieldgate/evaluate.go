@@ -231,14 +231,12 @@ func (e *evaluation) keep(c *child, obj map[string]any, oldValue any, applied ma
 	if !isSame {
 		e.set(obj, c.name, runtime.DeepCopyJSONValue(oldValue))
 	}
-	if !isSame && !jsonvalue.Equal(value, oldValue) || isApplied && !e.isConfirmed(&c.node, wanted, oldValue) {
+	switch {
+	case isApplied && jsonvalue.Equal(wanted, oldValue):
+		// Field management may have pruned it all the same: nobody owns an empty list.
+	case !isSame && !jsonvalue.Equal(value, oldValue), isApplied && !isPersistedPart(e.schemas.of(c.node.guard), wanted, oldValue):
 		e.note(&c.node, kept)
 	}
-}
-
-// isConfirmed reports whether the applied configuration sets the field to (part of) its persisted value.
-func (e *evaluation) isConfirmed(n *node, wanted, oldValue any) bool {
-	return jsonvalue.Equal(wanted, oldValue) || isPersistedPart(e.schemas.of(n.guard), wanted, oldValue)
 }
 
 // set sets a field of Write.Object or of an object in it.

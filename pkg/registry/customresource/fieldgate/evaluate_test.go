@@ -282,6 +282,12 @@ func TestEvaluate(t *testing.T) {
 			obj: `spec: {image: a, replicas: 3}`,
 		},
 		{
+			name: "G10: a configuration that sets the persisted value does not try to change it, even if the field was pruned",
+			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {replicas: 3}`,
+			obj:  `spec: {image: a}`,
+			want: `spec: {image: a, replicas: 3}`,
+		},
+		{
 			name: "G10: applying another value is an attempt to change the field, though obj has the persisted value",
 			old:  `spec: {image: a, replicas: 3}`, applied: `spec: {replicas: 5}`,
 			obj:      `spec: {image: a, replicas: 3}`,

@@ -175,8 +175,10 @@ func refEffect(guard refGuard, name string, position refPosition, parent map[str
 	value, old := parent[name], position.old[name]
 	applied, isApplied := position.applied[name]
 	switch {
+	case old != nil && isApplied && refEqual(applied, old):
+		return ""
 	case old != nil:
-		isAttempt := isApplied && !refEqual(applied, old) && !refIsPart(refSchema(schema, guard.path), applied, old)
+		isAttempt := isApplied && !refIsPart(refSchema(schema, guard.path), applied, old)
 		if !refEqual(value, old) || isAttempt {
 			return "kept"
 		}
