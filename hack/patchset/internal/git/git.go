@@ -24,9 +24,9 @@ type Repo struct {
 	Index string
 }
 
-// Exists reports whether there is a repository.
+// Exists reports whether there is a repository that Init has finished.
 func (r Repo) Exists() bool {
-	_, err := os.Stat(r.Path("HEAD"))
+	_, err := os.Stat(r.Path("info/attributes")) // written last
 	return err == nil
 }
 

@@ -37,7 +37,7 @@ func (m *module) commitPristine() (string, error) {
 
 // commitPatches commits the locked release and the patches after it, and returns the last commit. The same inputs make
 // the same commits. Nothing is checked out.
-func (m *module) commitPatches() (string, error) {
+func (m *module) commitPatches(patches []patchFile) (string, error) {
 	commit, err := m.commitPristine()
 	if err != nil {
 		return "", err
@@ -50,8 +50,8 @@ func (m *module) commitPatches() (string, error) {
 	if _, err := index.Run("read-tree", commit); err != nil {
 		return "", err
 	}
-	for _, name := range m.line.Series.Of(m.locked.Path) {
-		if commit, err = m.commitPatch(index, name, commit); err != nil {
+	for _, p := range patches {
+		if commit, err = m.commitPatch(index, p, commit); err != nil {
 			return "", err
 		}
 	}
@@ -59,17 +59,13 @@ func (m *module) commitPatches() (string, error) {
 }
 
 // commitPatch applies a patch to an index and commits that.
-func (m *module) commitPatch(index git.Repo, name, parent string) (string, error) {
-	text, err := m.line.ReadPatch(name)
-	if err != nil {
-		return "", err
-	}
-	p, err := patch.Parse(name, text)
+func (m *module) commitPatch(index git.Repo, f patchFile, parent string) (string, error) {
+	p, err := patch.Parse(f.file, f.text)
 	if err != nil {
 		return "", err
 	}
 	if err := apply(index, p); err != nil {
-		return "", fmt.Errorf("%s does not apply to %s: %w\n%s", name, m.locked.Version, err, m.helpToRebase())
+		return "", fmt.Errorf("%s does not apply to %s: %w\n%s", f.file, m.locked.Version, err, m.helpToRebase())
 	}
 	tree, err := index.Run("write-tree")
 	if err != nil {
@@ -120,7 +116,7 @@ func (m *module) diffOf(commit, file string) (text string, err error) {
 	content, _ := m.git.Run("cat-file", "blob", commit+"^:"+file) // a new file has none
 	for context := 1; context <= most; context++ {
 		text, err = m.git.Run("diff-tree", "-p", "--no-commit-id", "--no-renames", "--no-color", "--no-ext-diff",
-			fmt.Sprintf("--unified=%d", context), commit, "--", file)
+			fmt.Sprintf("--unified=%d", context), commit, "--", ":(literal)"+file)
 		if err != nil || patch.IsUnique(text+"\n", content+"\n") {
 			break
 		}

@@ -59,13 +59,10 @@ func (m *module) checkExportable() error {
 	switch {
 	case err != nil:
 		return err
+	case was.patches != m.patches:
+		return fmt.Errorf("the patches of %s changed since it was staged: run make stage", m.locked.Path)
 	case edited != "":
 		return m.uncommitted(lines(edited))
-	case was.patches != m.patches && m.head() == was.commit:
-		return fmt.Errorf("the patches of %s changed since it was staged: run make stage", m.locked.Path)
-	case was.patches != m.patches:
-		return fmt.Errorf("%s has commits, and its patches changed too since it was staged: restore the patches, "+
-			"or put the commits aside (git format-patch), make stage, and git am", m.locked.Path)
 	}
 	if _, err := m.git.Run("merge-base", "--is-ancestor", m.tag(), "HEAD"); err != nil {
 		return fmt.Errorf("the commits of %s are not on %s: run make stage", m.locked.Path, m.tag())
@@ -77,9 +74,6 @@ func (m *module) uncommitted(files []string) error {
 	return fmt.Errorf("edits are not committed: %s\nin %s, commit them into a patch: git commit --all --fixup=<commit of the patch> "+
 		"(git log --oneline %s.. names them); then make export", m.few(files), m.git.Dir, m.tag())
 }
-
-// output is a patch file as it should be.
-type output struct{ file, text string }
 
 // export reports whether it changed files or, if it only checks, whether it would.
 func (m *module) export(opts ExportOptions) (bool, error) {
@@ -104,32 +98,43 @@ func (m *module) export(opts ExportOptions) (bool, error) {
 }
 
 // write writes the patch files that are not as they should be, and the series. It reports whether there are any.
-func (m *module) write(outputs []output, opts ExportOptions) (bool, error) {
+func (m *module) write(outputs []patchFile, opts ExportOptions) (bool, error) {
 	was := m.line.Series.Of(m.locked.Path)
 	names := make([]string, 0, len(outputs))
-	changed := false
+	var changed []patchFile
 	for _, o := range outputs {
 		names = append(names, o.file)
 		text, _ := os.ReadFile(m.line.PatchFile(o.file)) // a new patch has no file
-		if string(text) == o.text {
-			continue
+		if string(text) != o.text {
+			changed = append(changed, o)
 		}
-		changed = true
+	}
+	if len(changed) == 0 && slices.Equal(names, was) {
+		return false, nil
+	}
+	commit := ""
+	if !opts.Check {
+		var err error
+		if commit, err = m.commitExported(outputs); err != nil {
+			return false, err
+		}
+	}
+	for _, o := range changed {
 		if err := o.write(m.line, opts); err != nil {
 			return false, err
 		}
 	}
-	changed = changed || !slices.Equal(names, was)
-	if opts.Check || !changed {
-		return changed, nil
+	if opts.Check {
+		return true, nil
 	}
 	if err := m.writeSeries(was, names, opts.Out); err != nil {
 		return false, err
 	}
-	return true, m.restage()
+	m.patches = hash(outputs)
+	return true, m.checkOut(commit)
 }
 
-func (o output) write(line *repo.Line, opts ExportOptions) error {
+func (o patchFile) write(line *repo.Line, opts ExportOptions) error {
 	if opts.Check {
 		_, _ = fmt.Fprintf(opts.Out, "export would change %s\n", o.file)
 		return nil
@@ -163,28 +168,17 @@ func (m *module) writeSeries(was, names []string, out io.Writer) error {
 	return nil
 }
 
-// restage checks out the commits that the written patches make: their last tree is the exported one.
-func (m *module) restage() error {
-	line, err := repo.Open(m.line.Root, m.line.Name)
+// commitExported returns the commit that the patches make: its tree is the exported one.
+func (m *module) commitExported(outputs []patchFile) (string, error) {
+	commit, err := m.commitPatches(outputs)
 	if err != nil {
-		return err
-	}
-	m.line = line
-	if err := m.hashPatches(); err != nil {
-		return err
-	}
-	commit, err := m.commitPatches()
-	if err != nil {
-		return err
+		return "", err
 	}
 	files, err := m.changed("HEAD", commit)
-	if err != nil {
-		return err
+	if err == nil && len(files) > 0 {
+		err = fmt.Errorf("nothing is exported, since the patches would not make the same files: %s", m.few(files))
 	}
-	if len(files) > 0 {
-		return fmt.Errorf("the exported patches do not make the same files: %s", m.few(files))
-	}
-	return m.checkOut(commit)
+	return commit, err
 }
 
 func write(file, text string) error {
@@ -219,18 +213,18 @@ func (m *module) squash() error {
 }
 
 // outputs returns the patch files of the commits.
-func (m *module) outputs() ([]output, error) {
+func (m *module) outputs() ([]patchFile, error) {
 	ids, err := m.git.Run("rev-list", "--reverse", m.tag()+"..HEAD")
 	if err != nil {
 		return nil, err
 	}
-	var outputs []output
+	var outputs []patchFile
 	for _, id := range lines(ids) {
 		o, err := m.output(id)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(outputs, func(other output) bool { return o.file == other.file }) {
+		if slices.ContainsFunc(outputs, func(other patchFile) bool { return o.file == other.file }) {
 			return nil, fmt.Errorf("two commits are %s: in %s, git rebase --interactive %s, and reword or squash one", o.file, m.git.Dir, m.tag())
 		}
 		outputs = append(outputs, o)
@@ -238,25 +232,43 @@ func (m *module) outputs() ([]output, error) {
 	return outputs, nil
 }
 
-func (m *module) output(commit string) (output, error) {
+func (m *module) output(commit string) (patchFile, error) {
 	message, err := m.git.Run("log", "-1", "--format=%B", commit)
 	if err != nil {
-		return output{}, err
+		return patchFile{}, err
 	}
 	name := patch.NameOf(message)
 	if name == "" {
 		subject, _, _ := strings.Cut(message, "\n")
-		return output{}, fmt.Errorf("the subject %q of a commit in %s does not start with the name of a patch, "+
+		return patchFile{}, fmt.Errorf("the subject %q of a commit in %s does not start with the name of a patch, "+
 			"such as \"openapi-definitions: \": git rebase --interactive %s, and reword it", subject, m.git.Dir, m.tag())
 	}
 	diff, err := m.diff(commit)
 	if err != nil {
-		return output{}, err
+		return patchFile{}, err
 	}
 	p := patch.Patch{Message: message, Diff: diff}
 	file := m.fileOf(name)
 	if diff == "" {
-		return output{}, fmt.Errorf("%s would be empty: in %s, git rebase --interactive %s, and drop it", file, m.git.Dir, m.tag())
+		return patchFile{}, fmt.Errorf("%s would be empty: in %s, git rebase --interactive %s, and drop it", file, m.git.Dir, m.tag())
 	}
-	return output{file, p.Text()}, nil
+	return patchFile{file, p.Text()}, m.checkText(file, &p)
+}
+
+// checkText returns an error if the text of a patch file cannot say what a commit does.
+func (m *module) checkText(file string, p *patch.Patch) error {
+	read, err := patch.Parse(file, p.Text())
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(read.Message) != strings.TrimSpace(p.Message) {
+		return fmt.Errorf("the message of %s has a line ---, which ends it in a patch file: in %s, git rebase --interactive %s, and reword it",
+			file, m.git.Dir, m.tag())
+	}
+	for _, f := range read.Files {
+		if f.IsBinary {
+			return fmt.Errorf("%s would change a binary file, which a patch cannot: %s", file, f.NewName)
+		}
+	}
+	return nil
 }

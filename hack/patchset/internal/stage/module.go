@@ -22,7 +22,8 @@ type module struct {
 	line   *repo.Line
 	locked repo.Locked
 	git    git.Repo
-	// patches is a hash of the patches of the module. With version and sum it decides about the commits.
+	files  []patchFile
+	// patches is a hash of the files. With version and sum it decides about the commits.
 	patches string
 }
 
@@ -58,25 +59,28 @@ func modules(line *repo.Line) ([]*module, error) {
 			continue
 		}
 		m := &module{line: line, locked: locked, git: git.Repo{Dir: line.ModuleDir(locked.Path)}}
-		if err := m.hashPatches(); err != nil {
-			return nil, err
+		for _, name := range line.Series.Of(locked.Path) {
+			text, err := line.ReadPatch(name)
+			if err != nil {
+				return nil, err
+			}
+			m.files = append(m.files, patchFile{name, text})
 		}
+		m.patches = hash(m.files)
 		all = append(all, m)
 	}
 	return all, nil
 }
 
-func (m *module) hashPatches() error {
+// patchFile is a patch, which is named as in the series, and its text.
+type patchFile struct{ file, text string }
+
+func hash(patches []patchFile) string {
 	h := sha256.New()
-	for _, name := range m.line.Series.Of(m.locked.Path) {
-		text, err := m.line.ReadPatch(name)
-		if err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintf(h, "%s %d %s", name, len(text), text)
+	for _, p := range patches {
+		_, _ = fmt.Fprintf(h, "%s %d %s", p.file, len(p.text), p.text)
 	}
-	m.patches = hex.EncodeToString(h.Sum(nil))
-	return nil
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // stamp is what a repository was staged from, and the commit that this made.
@@ -103,16 +107,17 @@ func (m *module) head() string {
 
 // checkNoRebase returns an error if somebody has to finish a rebase.
 func (m *module) checkNoRebase() error {
-	if _, err := os.Stat(m.git.Path("rebase-merge")); err != nil {
-		return nil //nolint:nilerr // git has that directory only during a rebase
+	_, merges := os.Stat(m.git.Path("rebase-merge"))
+	if _, applies := os.Stat(m.git.Path("rebase-apply")); merges != nil && applies != nil {
+		return nil //nolint:nilerr // git has these directories only during a rebase
 	}
 	return fmt.Errorf("a rebase is not finished in %s: resolve the conflicts as git status says, git rebase --continue, and make export", m.git.Dir)
 }
 
 // changed returns the files that differ between two trees.
 func (m *module) changed(from, to string) ([]string, error) {
-	out, err := m.git.Run("diff-tree", "-r", "--name-only", "--no-renames", from, to)
-	return lines(out), err
+	out, err := m.git.Run("diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to)
+	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), err
 }
 
 func lines(out string) []string {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/fairlead-dev/fairlead/hack/patchset/internal/git"
 	"github.com/fairlead-dev/fairlead/hack/patchset/internal/repo"
@@ -44,7 +45,7 @@ func (m *module) stage(opts Options) error {
 	if err := m.checkNoRebase(); err != nil && !opts.Force {
 		return err
 	}
-	target, err := m.commitPatches()
+	target, err := m.commitPatches(m.files)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (m *module) stage(opts Options) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(opts.Out, "staged %s: %s with %d patches\n",
-		m.line.Name, m.locked.Version, len(m.line.Series.Of(m.locked.Path)))
+		m.line.Name, m.locked.Version, len(m.files))
 	return nil
 }
 
@@ -78,6 +79,12 @@ func (m *module) saveEdits(target string, opts Options) error {
 	if err != nil {
 		return err
 	}
+	lost, err := m.changed(target, tree)
+	if err != nil {
+		return err
+	}
+	// What the patches have, too, is not lost. A run that was stopped has written such files.
+	edited = slices.DeleteFunc(edited, func(file string) bool { return !slices.Contains(lost, file) })
 	switch hasCommits := head != "" && head != target && head != m.readStamp().commit; {
 	case len(edited) == 0 && !hasCommits:
 		return nil
@@ -86,8 +93,8 @@ func (m *module) saveEdits(target string, opts Options) error {
 	case len(edited) == 0:
 		edited = []string{"commits after " + m.tag()}
 	}
-	return fmt.Errorf("stage would lose edits that no patch has: %s\nto keep them: make export; to discard them: "+
-		"hack/patchset.sh stage --line %s --force", m.few(edited), m.line.Name)
+	return fmt.Errorf("stage would lose edits that no patch has: %s\nif patches or lock changed, too, restore them, and make export; or run "+
+		"hack/patchset.sh stage --line %s --force, which keeps the edits in a commit, and says how to apply it", m.few(edited), m.line.Name)
 }
 
 // discard ends a rebase, and removes all files after it has committed them where git does not remove them.
@@ -100,7 +107,13 @@ func (m *module) discard(tree, head string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if files, err := m.changed(commit, head); err == nil && len(files) == 0 {
+		commit = head // only commits
+	}
 	_, _ = fmt.Fprintf(out, "discarded edits of %s; they are in the commit %s there\n", m.locked.Path, commit)
+	if was := m.readStamp().commit; was != "" {
+		_, _ = fmt.Fprintf(out, "to apply them: git -C %s cherry-pick %s..%s\n", m.git.Dir, was, commit)
+	}
 	if _, err := m.git.Run("update-ref", "refs/discarded/"+commit, commit); err != nil {
 		return err
 	}
