@@ -152,6 +152,29 @@ func TestU8AControllerThatOwnsNothing(t *testing.T) {
 	o.wantSpec(gits)
 }
 
+// TestU8AClearedMemberOfTheWrongType (rule U8): field management cannot read a value of the wrong type. Normalization
+// clears it, so the request succeeds, and its manager must own what it changed all the same.
+func TestU8AClearedMemberOfTheWrongType(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, newUnionsCRD(t))
+	const applied = `{image: i, source: {type: Git, git: {url: u}}}`
+	for name, write := range map[string]func(object){
+		"update":      func(o object) { o.update("other", `{image: j, source: {type: None, git: text}}`) },
+		"merge patch": func(o object) { _ = o.merge("other", `{image: j, source: {type: None, git: 5}}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := s.forSubtest(t).newObject(t)
+			o.apply("author", applied)
+			write(o)
+			o.wantSpec(`{image: j, source: {type: None}}`)
+			o.wantWarnings(`spec.source.git: cleared: spec.source.type changed from "Git" to "None"`)
+			o.wantOwned("author")
+			o.wantOwned("other", "spec.image", "spec.source.type")
+			o.wantConflict(o.tryApply("author", applied, false), "other")
+		})
+	}
+}
+
 // TestU8AMemberThatNobodyOwns (rule U8): the member was set by the default of its parent. Clearing it changes no
 // owners, and both appliers can go on.
 func TestU8AMemberThatNobodyOwns(t *testing.T) {

@@ -18,31 +18,30 @@ func isUpstream(t testing.TB, f finding) bool {
 	if _, err := replay(t, sequence{f.withoutFeatures(), f.Steps}); breaks(err, f.rule()) {
 		return true
 	}
-	last := len(f.Steps) - 1
-	return breaksAlone(t, f, f.Steps[last]) || breaksAlone(t, f, mustResource(t, f.declaration).withoutGuarded(f.Steps[last]))
+	return lastStepBreaks(t, f, func(_ *run, s step) step { return s }) || lastStepBreaks(t, f, (*run).withoutDisabled)
 }
 
-// breaksAlone reports whether a step breaks the rule of the finding on a CRD without gates and unions, after the other
-// steps were executed with them.
-func breaksAlone(t testing.TB, f finding, last step) bool {
-	m, err := replay(t, sequence{f.declaration, f.Steps[:len(f.Steps)-1]})
+// lastStepBreaks reports whether the last step, after the edit, breaks the rule of the finding on a CRD without gates and
+// unions. The other steps are executed with them.
+func lastStepBreaks(t testing.TB, f finding, edit func(*run, step) step) bool {
+	last := len(f.Steps) - 1
+	m, err := replay(t, sequence{f.declaration, f.Steps[:last]})
 	if m == nil || err != nil {
 		return false
 	}
+	edited := edit(m, f.Steps[last])
 	m.serveOn(newServer(t), mustResource(t, f.withoutFeatures()))
-	return breaks(m.do(last), f.rule())
+	return breaks(m.do(edited), f.rule())
 }
 
-// withoutGuarded returns the step without the guarded fields in its body.
-func (r *resource) withoutGuarded(s step) step {
-	var guarded []position
-	for _, paths := range r.paths {
-		for _, path := range paths {
-			guarded = append(guarded, positionsOf(s.Body, r.Schema, path)...)
-		}
+// withoutDisabled returns the step without the disabled fields in its body.
+func (m *run) withoutDisabled(s step) step {
+	var disabled []position
+	for _, guard := range m.disabled(m.states) {
+		disabled = append(disabled, positionsOf(s.Body, m.Schema, guard.path)...)
 	}
-	if len(guarded) > 0 {
-		s.Body = without(s.Body, r.Schema, guarded)
+	if len(disabled) > 0 {
+		s.Body = without(s.Body, m.Schema, disabled)
 	}
 	return s
 }

@@ -21,18 +21,17 @@ const (
 	removed action = "removed with"
 )
 
-// expectation is the warning that one path must get: with one of the actions, or optionally none.
-type expectation struct {
-	actions  map[action]bool
-	optional bool
-}
+// expectation is the warning about one path: with one of the actions. A warning is required if must has an action.
+type expectation struct{ must, may map[action]bool }
 
-func (e *expectation) must(a action) { e.actions[a], e.optional = true, false }
+func (e *expectation) allows(a action) bool { return e.must[a] || e.may[a] }
 
-// may allows an action, but does not require a warning, if the rules allow both.
-func (e *expectation) may(a action) {
-	e.optional = e.optional || len(e.actions) == 0
-	e.actions[a] = true
+func (e *expectation) String() string {
+	must, may := slices.Sorted(maps.Keys(e.must)), slices.Sorted(maps.Keys(e.may))
+	if len(must) == 0 {
+		return fmt.Sprintf("none or one of %q", may)
+	}
+	return fmt.Sprintf("one of %q", append(must, may...))
 }
 
 // checkWarnings checks rule G10: there is one warning for each path of a disabled gate whose fields differ in the
@@ -48,11 +47,11 @@ func checkWarnings(t *transition) error {
 	for _, text := range slices.Sorted(maps.Keys(t.guards)) {
 		want, got := t.expectation(t.guards[text]), warned[text]
 		switch {
-		case got == "" && len(want.actions) > 0 && !want.optional:
-			return fmt.Errorf("G10: no warning about %s, want one of %q", text, slices.Sorted(maps.Keys(want.actions)))
-		case got != "" && !want.actions[got]:
-			return fmt.Errorf("G10: a warning that %s was %q, want one of %q", text, got, slices.Sorted(maps.Keys(want.actions)))
-		case got == dropped && want.actions[kept] && !want.optional:
+		case got == "" && len(want.must) > 0:
+			return fmt.Errorf("G10: no warning about %s, want %s", text, want)
+		case got != "" && !want.allows(got):
+			return fmt.Errorf("G10: a warning that %s was %q, want %s", text, got, want)
+		case got == dropped && want.must[kept]:
 			return fmt.Errorf("G10: a warning that %s was dropped, although a persisted value was kept", text)
 		}
 	}
@@ -88,7 +87,7 @@ func (t *transition) warnedActions() (map[string]action, error) {
 
 // expectation returns the warning that a path must get.
 func (t *transition) expectation(g guard) *expectation {
-	want := &expectation{actions: map[action]bool{}}
+	want := &expectation{must: map[action]bool{}, may: map[action]bool{}}
 	for _, p := range positionsOf(t.before, t.Schema, g.path) {
 		t.expectForPersisted(want, p)
 	}
@@ -107,7 +106,7 @@ func (t *transition) expectForPersisted(want *expectation, p position) {
 	switch {
 	case isDeselected(t.after, t.Schema, p) && !isDeselected(t.after, t.Schema, p.parent()): // no warning by rule U9
 	case !isSet(t.after, t.Schema, p.parent()):
-		want.must(removed)
+		want.must[removed] = true
 	case t.config != nil:
 		t.expectForApply(want, p)
 	default:
@@ -118,9 +117,9 @@ func (t *transition) expectForPersisted(want *expectation, p position) {
 // expectForDropped adds the warning about a field that only the request has. If its union cleared it there is none.
 func (t *transition) expectForDropped(want *expectation, p position) {
 	if isDeselected(t.after, t.Schema, p) {
-		want.may(dropped)
+		want.may[dropped] = true
 	} else {
-		want.must(dropped)
+		want.must[dropped] = true
 	}
 }
 
@@ -131,9 +130,9 @@ func (t *transition) expectForUpdate(want *expectation, p position) {
 	switch {
 	case requested && equal(value, t.valueBefore(p)):
 	case requested && equal(defaulted, t.valueBefore(p)):
-		want.may(kept) // it differs only by the defaults inside it
+		want.may[kept] = true // it differs only by the defaults inside it
 	default:
-		want.must(kept)
+		want.must[kept] = true
 	}
 }
 
@@ -145,13 +144,13 @@ func (t *transition) expectForApply(want *expectation, p position) {
 	switch {
 	case applied && equal(value, t.valueBefore(p)):
 	case applied && t.persistedHasApplied(p):
-		want.may(kept) // the applier leaves out a part of the field, and may or may not be its only owner
+		want.may[kept] = true // the applier leaves out a part of the field, and may or may not be its only owner
 	case applied, len(own) > 0 && !t.hasOtherOwner(owners, p):
-		want.must(kept)
+		want.must[kept] = true
 	case len(own) > 0:
-		want.may(kept) // the applier gives up a field that it shares
+		want.may[kept] = true // the applier gives up a field that it shares
 	case !isOwnable(t.valueBefore(p), schemaAt(t.before, t.Schema, p)):
-		want.may(kept) // without the gate the field is pruned with its ancestors, since nobody can own it
+		want.may[kept] = true // without the gate the field is pruned with its ancestors, since nobody can own it
 	}
 }
 

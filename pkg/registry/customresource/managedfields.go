@@ -144,25 +144,43 @@ func (r *Request) BeforeUpdate(_, newObj runtime.Object) {
 	}
 }
 
-// AfterUpdateError implements fieldmanager.ErrorResolver. Field management fails if a value has the wrong type. If that
-// is the value of a disabled field, the request may still succeed, since the gate drops or keeps the field. So
-// AfterUpdateError returns the object after the evaluation of the gates.
+// AfterUpdateError implements fieldmanager.ErrorResolver. Field management fails if a value has the wrong type. The
+// request may still succeed: the value may be that of a member that normalization clears, or that of a disabled field,
+// which its gate drops or keeps. So AfterUpdateError returns the object without that value.
 func (r *Request) AfterUpdateError(live, newObj runtime.Object) runtime.Object {
-	e := r.endpoint
 	sent, ok := newObj.(*unstructured.Unstructured)
-	if !ok || e.gates == nil || !e.pathsApply() {
+	if !ok {
 		return nil
 	}
 	u := sent.DeepCopy()
 	setManagedFields(u, r.managed.sent) // field management has removed them from the object
-	write := fieldgate.Write{Object: u.Object, Scope: e.scope}
-	if persisted := persistedObject(live); persisted != nil {
-		write.Old = persisted.Object
-	}
-	if !e.gates.Evaluate(write).ChangedObject() {
+	persisted := persistedObject(live)
+	cleared := r.endpoint.clearMembers(u, persisted)
+	evaluated := r.endpoint.evaluateGates(u, persisted)
+	if !cleared && !evaluated {
 		return nil
 	}
 	return u
+}
+
+// clearMembers normalizes the unions of u and reports whether that cleared anything.
+func (e *Endpoint) clearMembers(u, persisted *unstructured.Unstructured) bool {
+	if persisted == nil || !e.unions.Covers(e.scope) {
+		return false
+	}
+	normalized, cleared := e.unions.Normalize(u.Object, persisted.Object, e.scope)
+	u.Object = normalized
+	return len(cleared) > 0
+}
+
+// evaluateGates evaluates the gates on u and reports whether that changed it. Gates whose paths do not apply to the
+// version of the request are not evaluated.
+func (e *Endpoint) evaluateGates(u, persisted *unstructured.Unstructured) bool {
+	if e.gates == nil || !e.pathsApply() {
+		return false
+	}
+	write := fieldgate.Write{Object: u.Object, Old: contentOf(persisted), Scope: e.scope}
+	return e.gates.Evaluate(write).ChangedObject()
 }
 
 // AfterUpdate implements fieldmanager.Participant. It keeps whether there are managedFields to correct.
