@@ -34,7 +34,7 @@ func (s Store) UnionNormalizer() func(ctx context.Context, obj, old runtime.Obje
 	return s.endpoint.UnionNormalizer()
 }
 
-// Create implements rest.Creater. It evaluates the feature gates before upstream's Create.
+// Create evaluates the feature gates before upstream's Create.
 func (s Store) Create(
 	ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions,
 ) (runtime.Object, error) {

@@ -36,11 +36,11 @@ func randomGate(random *rand.Rand, name string) apiextensions.CustomResourceDefi
 		gate.PreRelease = apiextensions.PreReleaseAlpha
 	}
 	for range random.IntN(4) {
-		path := ".x"
+		path := []string{".x"}
 		for range random.IntN(4) {
-			path += steps[random.IntN(len(steps))]
+			path = append(path, steps[random.IntN(len(steps))])
 		}
-		gate.FieldPaths = append(gate.FieldPaths, path)
+		gate.FieldPaths = append(gate.FieldPaths, strings.Join(path, ""))
 	}
 	return gate
 }

@@ -20,7 +20,7 @@
 // object. bob updates both. The gate keeps replicas:
 //
 //	          Old        Requested  Final      owner before   after field management   corrected
-//	image     a          b          b          alice          bob                      bob
+//	image     v1         v2         v2         alice          bob                      still bob
 //	replicas  3          5          3          alice          bob                      alice
 //
 // image is in Final as it is in Requested, so the result of field management is right. replicas is in Final as it is
