@@ -19,9 +19,9 @@
 // For example, the gate of .spec.replicas is disabled, and alice owns .spec.image and .spec.replicas of the persisted
 // object. bob updates both. The gate keeps replicas:
 //
-//	          Old        Requested  Final      owner before   after field management   corrected
-//	image     v1         v2         v2         alice          bob                      still bob
-//	replicas  3          5          3          alice          bob                      alice
+//	         | Old | Requested | Final | owner before | after field management | corrected
+//	image    | v1  | v2        | v2    | alice        | bob                    | bob
+//	replicas | 3   | 5         | 3     | alice        | bob                    | alice
 //
 // image is in Final as it is in Requested, so the result of field management is right. replicas is in Final as it is
 // in Old, so the request did not change it, and it has the owners that it had before (rules G7.1, G7.2). Field
