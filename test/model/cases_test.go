@@ -348,6 +348,23 @@ var namedCases = []namedCase{
 - {do: update, by: u, body: {spec: {source: {git: {url: u}}}}}`,
 		want: `{spec: {source: {type: Git, git: {url: u}}}}`, refused: true,
 	},
+	{
+		name: "G3: if an applier sets a disabled set to items that are not persisted, the siblings that defaults filled in stay",
+		crd: specCRD(`{G: [.spec.a.c]}`, `
+a:
+  type: object
+  default: {b: {a: x}, c: [q]}
+  properties:
+    b: {type: object, properties: {a: {type: string}}}
+    c: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+`),
+		steps: `
+- {do: apply, by: c, body: {spec: {}}}
+- {do: flip, gates: {G: false}}
+- {do: apply, by: c, body: {spec: {a: {c: [x]}}}}`,
+		want:     `spec: {a: {b: {a: x}, c: [q]}}`,
+		warnings: []string{`.spec.a.c: not updated: feature gate "G" is disabled`},
+	},
 }
 
 // removal returns a case of a request that removes the parent of a guarded field. The field leaves no owner, so that

@@ -92,9 +92,19 @@ func (a *adjustment) disabled(n *node, c *child, out *copyOnWrite, object, live 
 	case value == nil || persisted == nil:
 		out.delete(c.name)
 	default:
-		if part := persistedPart(a.schemas.of(c.node.guard), value, persisted); !jsonvalue.Identical(value, part) {
-			out.set(c.name, part)
-		}
+		a.reduce(c, out, value, persisted)
+	}
+}
+
+// reduce replaces the value of a disabled field by the part of it that is persisted.
+func (a *adjustment) reduce(c *child, out *copyOnWrite, value, persisted any) {
+	schema := a.schemas.of(c.node.guard)
+	part := persistedPart(schema, value, persisted)
+	switch {
+	case isEmptied(schema, value, part):
+		out.delete(c.name)
+	case !jsonvalue.Identical(value, part):
+		out.set(c.name, part)
 	}
 }
 

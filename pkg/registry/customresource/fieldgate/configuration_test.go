@@ -208,8 +208,17 @@ var configurationsToAdjust = []struct {
 		live: `spec: {tags: [a, b, c]}`, configuration: `spec: {tags: [c, x, a]}`, want: `spec: {tags: [c, a]}`,
 	},
 	{
-		name: "a set without persisted items becomes empty", paths: []string{".spec.tags"},
-		live: `spec: {tags: [a]}`, configuration: `spec: {tags: [b]}`, want: `spec: {tags: []}`,
+		name: "a set without persisted items is left out, so that the object around it stays", paths: []string{".spec.tags"},
+		live: `spec: {tags: [a]}`, configuration: `spec: {tags: [b]}`, want: `spec: {}`,
+	},
+	{
+		name: "a list map without persisted items is left out", paths: []string{".spec.ports"},
+		live: `spec: {image: a, ports: [{port: 1, protocol: TCP}]}`, configuration: `spec: {image: b, ports: [{port: 2}]}`,
+		want: `spec: {image: b}`,
+	},
+	{
+		name: "a set that the configuration leaves empty stays empty", paths: []string{".spec.tags"},
+		live: `spec: {tags: [a]}`, configuration: `spec: {tags: []}`,
 	},
 	{
 		name: "an atomic list gets the whole persisted list", paths: []string{".spec.args"},

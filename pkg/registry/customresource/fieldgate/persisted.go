@@ -38,11 +38,25 @@ func persistedPart(schema *structuralschema.Structural, value, persisted any) an
 func persistedFields(schema *structuralschema.Structural, value, persisted map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, v := range value {
-		if p, found := persisted[name]; found && (v == nil) == (p == nil) {
-			out[name] = persistedPart(schemaBelow(schema, fieldpath.Field(name)), v, p)
+		p, found := persisted[name]
+		if !found || (v == nil) != (p == nil) {
+			continue
+		}
+		below := schemaBelow(schema, fieldpath.Field(name))
+		if part := persistedPart(below, v, p); !isEmptied(below, v, part) {
+			out[name] = part
 		}
 	}
 	return out
+}
+
+// isEmptied reports whether a set or list map of the configuration has no persisted item. Field management lists nothing
+// for an empty one, so if that were all in a configured object, it would prune the object and all that nobody owns in it.
+func isEmptied(schema *structuralschema.Structural, value, part any) bool {
+	items, isList := part.([]any)
+	configured, wasList := value.([]any)
+	return isList && wasList && len(items) == 0 && len(configured) > 0 && schema != nil && schema.XListType != nil &&
+		*schema.XListType != "atomic"
 }
 
 func persistedItems(schema *structuralschema.Structural, value, persisted []any) []any {
