@@ -342,6 +342,50 @@ func TestG7BeforeApplyAdjustsTheConfiguration(t *testing.T) {
 	}
 }
 
+// TestG7ValuesOfTheWrongType (rules G7, U8): field management cannot read a value of the wrong type. AfterUpdateError
+// returns the object without the value if a gate or normalization removes it.
+func TestG7ValuesOfTheWrongType(t *testing.T) {
+	for name, tc := range map[string]struct{ live, sent, want string }{
+		"G7: a disabled field that is persisted is kept": {
+			`{type: Replicas, replicas: 3}`, `{type: Replicas, replicas: x, image: i}`, `{type: Replicas, replicas: 3, image: i}`,
+		},
+		"G7: a disabled field that is not persisted is dropped": {`{type: ""}`, `{type: "", replicas: x}`, `{type: ""}`},
+		"U8: a member that is cleared":                          {`{type: Git, git: u}`, `{type: Replicas, git: 5}`, `{type: Replicas}`},
+		"another value stays, and the request will be refused":  {`{type: Git, git: u}`, `{type: Git, git: 5}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, request := unionPlan(t, nil).Resource("v1").Begin(t.Context(), nil)
+			sentEntries := []metav1.ManagedFieldsEntry{managed("alice", "Apply", "v1", `{"f:spec":{"f:type":{}}}`)}
+			sent := managedResource("v1", specOf(t, tc.sent), sentEntries...)
+			request.BeforeUpdate(nil, sent)
+			sent.SetManagedFields(nil) // field management removes them
+			got, _ := request.AfterUpdateError(persisted(specOf(t, tc.live)), sent).(*unstructured.Unstructured)
+			if tc.want == "" {
+				if got != nil {
+					t.Errorf("got %v, want nil", got)
+				}
+				return
+			}
+			if got == nil {
+				t.Fatal("got nil")
+			}
+			if diff := cmp.Diff(specOf(t, tc.want), got.Object["spec"]); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(specOf(t, tc.sent), sent.Object["spec"]); diff != "" {
+				t.Errorf("R4: the argument was modified (-want +got):\n%s", diff)
+			}
+			if len(got.GetManagedFields()) != 1 {
+				t.Errorf("managedFields are %v, want those of the request", got.GetManagedFields())
+			}
+		})
+	}
+	_, request := unionPlan(t, nil).Resource("v1").Begin(t.Context(), nil)
+	if got := request.AfterUpdateError(nil, &runtime.Unknown{}); got != nil {
+		t.Errorf("R1: got %v for an object of another type", got)
+	}
+}
+
 // TestG7StatusAndScaleHaveTheirOwnEntries (rule G7): a manager has an entry for each subresource.
 func TestG7StatusAndScaleHaveTheirOwnEntries(t *testing.T) {
 	plan := planFor(t, testCRD(t), nil)
