@@ -5,20 +5,17 @@ package fieldgate
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fairlead-dev/fairlead/internal/testcost"
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
 )
-
-// These tests bound the work by the allocations, which are the same on every machine. They do not measure time. Work
-// that grows much faster than linearly runs into the timeout of go test.
 
 const limitsSchemaYAML = `
 type: object
@@ -49,31 +46,6 @@ func limitsPlan(t testing.TB, paths ...string) *Plan {
 
 // run evaluates an update, or a create if old is nil.
 func run(p *Plan, obj, old map[string]any) *Result { return p.Evaluate(Write{Object: obj, Old: old}) }
-
-// cost is the number and the size of the allocations of a function.
-type cost struct{ mallocs, bytes uint64 }
-
-func costOf(do func()) cost {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	return cost{after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}
-}
-
-// assertLinear checks that ten times the input costs about ten times as much. The factor leaves room for maps, which
-// grow in steps, and the constants for costs that do not depend on the input.
-func assertLinear(t *testing.T, small, large cost) {
-	t.Helper()
-	t.Logf("n: %+v, 10n: %+v", small, large)
-	const factor, constantMallocs, constantBytes = 20, 500, 1 << 17
-	if large.mallocs > factor*small.mallocs+constantMallocs {
-		t.Errorf("R3: %d allocations for n, %d for 10n", small.mallocs, large.mallocs)
-	}
-	if large.bytes > factor*small.bytes+constantBytes {
-		t.Errorf("R3: %d bytes for n, %d for 10n", small.bytes, large.bytes)
-	}
-}
 
 // nest returns innermost inside depth objects with a field a, or inside depth lists.
 func nest(depth int, innermost any, asLists bool) any {
@@ -115,7 +87,7 @@ func checkDeepObject(t *testing.T, plan *Plan, object func(leaf any) map[string]
 	run(plan, object(leaf), nil)
 
 	same, old := object(leaf), object(leaf)
-	if c := costOf(func() { run(plan, same, old) }); c.mallocs > 20 {
+	if c := testcost.Of(func() { run(plan, same, old) }); c.Mallocs > 20 {
 		t.Errorf("R3: an unchanged object costs %+v", c)
 	}
 	changed := object("changed")
@@ -199,7 +171,7 @@ func listsOfEveryKind() []listCase {
 func copies(item map[string]any, n int) []any {
 	items := make([]any, n)
 	for i := range items {
-		items[i] = apiruntime.DeepCopyJSON(item)
+		items[i] = runtime.DeepCopyJSON(item)
 	}
 	return items
 }
@@ -212,16 +184,16 @@ func TestLongListMaps(t *testing.T) {
 	plan := limitsPlan(t, ".spec.items[*].size")
 	for _, tc := range listsOfEveryKind() {
 		t.Run("R3: 50,000 items "+tc.name, func(t *testing.T) {
-			costs := map[int]cost{}
+			costs := map[int]testcost.Cost{}
 			for _, n := range []int{5_000, 50_000} {
 				obj, old := itemsOf(tc.obj(n)), itemsOf(tc.old(n))
-				costs[n] = costOf(func() { run(plan, obj, old) })
+				costs[n] = testcost.Of(func() { run(plan, obj, old) })
 				if again := run(plan, obj, old); again.ChangedObject() {
 					t.Errorf("R4: the second evaluation changes the object, with warnings %q", Warnings(again.Outcomes()))
 				}
 			}
-			assertLinear(t, costs[5_000], costs[50_000])
-			if tc.isFree && costs[50_000].mallocs > 50 {
+			testcost.AssertLinear(t, costs[5_000], costs[50_000])
+			if tc.isFree && costs[50_000].Mallocs > 50 {
 				t.Errorf("R3: %+v", costs[50_000])
 			}
 		})
@@ -236,15 +208,15 @@ func TestLongConfigurations(t *testing.T) {
 		plan := limitsPlan(t, path)
 		for _, tc := range listsOfEveryKind() {
 			t.Run("R3: 50,000 items "+tc.name+", "+path+" is disabled", func(t *testing.T) {
-				costs := map[int]cost{}
+				costs := map[int]testcost.Cost{}
 				for _, n := range []int{5_000, 50_000} {
 					configuration, live := itemsOf(tc.obj(n)), itemsOf(tc.old(n))
 					if path == ".spec.tags" {
 						configuration, live = tagsOf(configuration), tagsOf(live)
 					}
-					costs[n] = costOf(func() { plan.AdjustConfiguration(configuration, live, schema, scope.Everything) })
+					costs[n] = testcost.Of(func() { plan.AdjustConfiguration(configuration, live, schema, scope.Everything) })
 				}
-				assertLinear(t, costs[5_000], costs[50_000])
+				testcost.AssertLinear(t, costs[5_000], costs[50_000])
 			})
 		}
 	}
@@ -264,7 +236,7 @@ func TestManyGatesOverManyAppliedValues(t *testing.T) {
 		paths = append(paths, fmt.Sprintf(".spec.tree.f%06d", i))
 	}
 	plan := limitsPlan(t, paths...)
-	costs := map[int]cost{}
+	costs := map[int]testcost.Cost{}
 	for _, n := range []int{1_000, 10_000} {
 		obj, old, applied := map[string]any{}, map[string]any{}, map[string]any{}
 		for i := range n {
@@ -274,13 +246,13 @@ func TestManyGatesOverManyAppliedValues(t *testing.T) {
 		byKey := func(values map[string]any) map[string]any {
 			return map[string]any{"spec": map[string]any{"byKey": values}}
 		}
-		costs[n] = costOf(func() { plan.Evaluate(Write{Object: byKey(obj), Old: byKey(old), Applied: byKey(applied)}) })
+		costs[n] = testcost.Of(func() { plan.Evaluate(Write{Object: byKey(obj), Old: byKey(old), Applied: byKey(applied)}) })
 		if got := len(obj[fmt.Sprintf("k%06d", n-1)].(map[string]any)); got != 1 {
 			t.Errorf("G4: an applied value has %d fields, want only the disabled field", got)
 		}
 	}
-	assertLinear(t, costs[1_000], costs[10_000])
-	if perValue := costs[10_000].bytes / 10_000; perValue > 2_000 {
+	testcost.AssertLinear(t, costs[1_000], costs[10_000])
+	if perValue := costs[10_000].Bytes / 10_000; perValue > 2_000 {
 		t.Errorf("R3: %d bytes for each value", perValue)
 	}
 }
@@ -298,10 +270,10 @@ func TestDuplicateKeysDoNotMultiplyOld(t *testing.T) {
 		"R1: the same key everywhere but in the first item, which is persisted": itemsOf(append([]any{map[string]any{"name": "first"}}, copies(map[string]any{"name": "a"}, n)...)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := costOf(func() { run(plan, obj, old) })
+			c := testcost.Of(func() { run(plan, obj, old) })
 			t.Logf("%+v", c)
-			if c.mallocs > 10*(n+size) {
-				t.Errorf("R1: %d items, with %d objects in the persisted one, allocate %d times", n, size, c.mallocs)
+			if c.Mallocs > 10*(n+size) {
+				t.Errorf("R1: %d items, with %d objects in the persisted one, allocate %d times", n, size, c.Mallocs)
 			}
 		})
 	}
@@ -331,16 +303,16 @@ func manyFields(gates int) map[string]any {
 
 func TestLargestLegalGates(t *testing.T) {
 	schema := testyaml.Structural(t, limitsSchemaYAML)
-	compiled, dropped, kept := map[int]cost{}, map[int]cost{}, map[int]cost{}
+	compiled, dropped, kept := map[int]testcost.Cost{}, map[int]testcost.Cost{}, map[int]testcost.Cost{}
 	const small, large = 12, 120
 	for _, n := range []int{small, large, 128} {
 		gates := manyGates(n)
 		var plan *Plan
-		compiled[n] = costOf(func() { plan = Compile(gates, schema, Options{}) })
+		compiled[n] = testcost.Of(func() { plan = Compile(gates, schema, Options{}) })
 
 		obj := manyFields(n)
 		var result *Result
-		dropped[n] = costOf(func() { result = run(plan, obj, nil) })
+		dropped[n] = testcost.Of(func() { result = run(plan, obj, nil) })
 		if left := len(obj["spec"].(map[string]any)["tree"].(map[string]any)); left != 0 {
 			t.Errorf("G2: %d of %d fields are left", left, n*128)
 		}
@@ -348,18 +320,18 @@ func TestLargestLegalGates(t *testing.T) {
 			t.Errorf("G10: %d warnings for %d fields", len(warnings), n*128)
 		}
 		empty, old := treeOf(map[string]any{}), manyFields(n)
-		kept[n] = costOf(func() { run(plan, empty, old) })
+		kept[n] = testcost.Of(func() { run(plan, empty, old) })
 		if left := len(empty["spec"].(map[string]any)["tree"].(map[string]any)); left != n*128 {
 			t.Errorf("G2: %d of %d fields are kept", left, n*128)
 		}
-		if c := costOf(func() { run(plan, treeOf(map[string]any{}), nil) }); c.mallocs > 50 {
+		if c := testcost.Of(func() { run(plan, treeOf(map[string]any{}), nil) }); c.Mallocs > 50 {
 			t.Errorf("R2: an object without guarded fields costs %+v", c)
 		}
 	}
-	for name, costs := range map[string]map[int]cost{
+	for name, costs := range map[string]map[int]testcost.Cost{
 		"R3: compile 128 gates of 128 paths": compiled, "R3: drop their fields": dropped, "R3: keep their fields": kept,
 	} {
-		t.Run(name, func(t *testing.T) { assertLinear(t, costs[small], costs[large]) })
+		t.Run(name, func(t *testing.T) { testcost.AssertLinear(t, costs[small], costs[large]) })
 	}
 }
 
@@ -403,7 +375,7 @@ func TestManyGatesOverManyItems(t *testing.T) {
 	}
 	plan := limitsPlan(t, paths...)
 	obj, old := itemsOf(named("a", nil)(50_000)), itemsOf(named("a", nil)(50_000))
-	if c := costOf(func() { run(plan, obj, old) }); c.mallocs > 50 {
+	if c := testcost.Of(func() { run(plan, obj, old) }); c.Mallocs > 50 {
 		t.Errorf("R2: objects without guarded fields cost %+v", c)
 	}
 }
