@@ -25,7 +25,7 @@ const (
 )
 
 // WithUpdate returns the context for an update in the storage, and a function to call when the update has ended. If the
-// request is a full update (PUT) of the main resource, KeepLeftOut has an effect with this context, and the kept fields
+// request is a full update (PUT) of the main resource, keepLeftOut has an effect with this context, and the kept fields
 // are restored before field management, so that their ownership does not change. The function sends the warnings.
 func WithUpdate(ctx context.Context) (updateContext context.Context, done func()) {
 	info, found := request.RequestInfoFrom(ctx)
@@ -41,9 +41,9 @@ func WithUpdate(ctx context.Context) (updateContext context.Context, done func()
 	return fieldmanager.WithParticipant(context.WithValue(ctx, fullUpdateKey{}, update), update), done
 }
 
-// KeepLeftOut restores in newCRD the fields of oldCRD that a full update leaves out (rule C9). Usually they have been
+// keepLeftOut restores in newCRD the fields of oldCRD that a full update leaves out (rule C9). Usually they have been
 // restored before field management, but field management may be skipped, and a mutating webhook may remove them again.
-func KeepLeftOut(ctx context.Context, newCRD, oldCRD *apiextensions.CustomResourceDefinition) {
+func keepLeftOut(ctx context.Context, newCRD, oldCRD *apiextensions.CustomResourceDefinition) {
 	if update, found := ctx.Value(fullUpdateKey{}).(*fullUpdate); found {
 		update.keepLeftOut(newCRD, oldCRD)
 	}

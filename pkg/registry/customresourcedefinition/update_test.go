@@ -85,7 +85,7 @@ const (
 	union = plain + `, x-kubernetes-unions: {fieldMembers: {Git: {name: git}}}`
 )
 
-// testKeepLeftOut checks that KeepLeftOut turns newCRD into want, is idempotent, and does not modify oldCRD. It returns
+// testKeepLeftOut checks that keepLeftOut turns newCRD into want, is idempotent, and does not modify oldCRD. It returns
 // the warnings.
 func testKeepLeftOut(
 	t *testing.T, verb, subresource string, oldCRD, newCRD, want *apiextensions.CustomResourceDefinition,
@@ -94,7 +94,7 @@ func testKeepLeftOut(
 	ctx, recorder := requestOf(t, verb, subresource)
 	persisted := oldCRD.DeepCopy()
 	for range 2 { // as for field management and in the strategy
-		KeepLeftOut(ctx, newCRD, oldCRD)
+		keepLeftOut(ctx, newCRD, oldCRD)
 	}
 	if diff := cmp.Diff(want, newCRD); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -152,7 +152,7 @@ func TestC9TheLastAttemptWarns(t *testing.T) {
 	} {
 		oldCRD, newCRD := crdOf(t, attempt.versions, attempt.gates), crdOf(t, versionsOf(plain), "")
 		oldCRD.ResourceVersion = attempt.resourceVersion
-		KeepLeftOut(ctx, newCRD, oldCRD)
+		keepLeftOut(ctx, newCRD, oldCRD)
 	}
 	if sent := recorder.sent(); len(sent) > 0 {
 		t.Errorf("C9: the last attempt kept nothing, but there are warnings: %q", sent)
@@ -164,7 +164,7 @@ func TestC9KeptFieldsAreCopies(t *testing.T) {
 	ctx, _ := requestOf(t, "update", "")
 	oldCRD, newCRD := crdOf(t, versionsOf(union), gates), crdOf(t, versionsOf(plain), "")
 	persisted := oldCRD.DeepCopy()
-	KeepLeftOut(ctx, newCRD, oldCRD)
+	keepLeftOut(ctx, newCRD, oldCRD)
 	newCRD.Spec.CustomFeatureGates.FeatureGates[0].FieldPaths[0] = ".spec.changed"
 	newCRD.Spec.Validation.OpenAPIV3Schema.Properties["changed"] = apiextensions.JSONSchemaProps{}
 	if diff := cmp.Diff(persisted, oldCRD); diff != "" {
@@ -206,7 +206,7 @@ func TestC9FieldManagementGetsKeptFields(t *testing.T) {
 			if diff := cmp.Diff(runtime.Object(want), manager.got); diff != "" {
 				t.Errorf("field management (-want +got):\n%s", diff)
 			}
-			KeepLeftOut(ctx, got.(*apiextensions.CustomResourceDefinition), live)
+			keepLeftOut(ctx, got.(*apiextensions.CustomResourceDefinition), live)
 			if diff := cmp.Diff(runtime.Object(want), got); diff != "" {
 				t.Errorf("the strategy (-want +got):\n%s", diff)
 			}
@@ -219,9 +219,9 @@ func TestC9UnusualCalls(t *testing.T) {
 	ctx, done := WithUpdate(t.Context())
 	defer done()
 	oldCRD, newCRD := crdOf(t, versionsOf(union), gates), crdOf(t, versionsOf(plain), "")
-	KeepLeftOut(ctx, newCRD, oldCRD)
+	keepLeftOut(ctx, newCRD, oldCRD)
 	if newCRD.Spec.CustomFeatureGates != nil {
-		t.Error("KeepLeftOut has an effect without a request")
+		t.Error("keepLeftOut has an effect without a request")
 	}
 
 	put, _ := requestOf(t, "update", "")
