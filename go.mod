@@ -6,6 +6,7 @@ godebug default=go1.26
 
 require (
 	github.com/coreos/go-semver v0.3.1
+	github.com/fairlead-dev/fairlead/line v0.0.0
 	github.com/google/go-cmp v0.7.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
@@ -181,6 +182,8 @@ tool (
 	go.etcd.io/etcd/server/v3
 	k8s.io/kubernetes/cmd/kubectl
 )
+
+replace github.com/fairlead-dev/fairlead/line => ./staging/lines/v1.37/line
 
 replace (
 	k8s.io/api => k8s.io/api v0.37.1

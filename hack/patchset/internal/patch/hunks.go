@@ -5,6 +5,8 @@ package patch
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
@@ -35,10 +37,12 @@ func oldText(hunk *gitdiff.TextFragment) string {
 	return b.String()
 }
 
-// IsUnique reports whether CheckUnique accepts a diff of one file.
-func IsUnique(diff, content string) bool {
+// IsUnique reports whether CheckUnique accepts a diff of one file, for each content that the file may have.
+func IsUnique(diff string, contents []string) bool {
 	files, _, err := gitdiff.Parse(strings.NewReader(diff))
-	return err != nil || len(files) != 1 || CheckUnique(files[0], content) == nil
+	return err != nil || len(files) != 1 || !slices.ContainsFunc(contents, func(content string) bool {
+		return CheckUnique(files[0], content) != nil
+	})
 }
 
 // occurrences counts where a text, which is not empty, starts at the start of a line.
@@ -71,4 +75,12 @@ func Canonical(diff string) string {
 		b.WriteString(line)
 	}
 	return b.String()
+}
+
+var positions = regexp.MustCompile(`(?m)^@@ -[0-9,]+ \+[0-9,]+ @@$`)
+
+// Equal reports whether two texts of a patch file say the same. The line numbers of hunks are those of one Kubernetes
+// line: the text of a hunk alone decides where it applies.
+func Equal(a, b string) bool {
+	return positions.ReplaceAllLiteralString(a, "@@") == positions.ReplaceAllLiteralString(b, "@@")
 }

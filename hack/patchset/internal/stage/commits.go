@@ -5,10 +5,13 @@ package stage
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/fairlead-dev/fairlead/hack/patchset/internal/git"
 	"github.com/fairlead-dev/fairlead/hack/patchset/internal/patch"
+	"github.com/fairlead-dev/fairlead/hack/patchset/internal/repo"
 	"github.com/fairlead-dev/fairlead/hack/patchset/internal/upstream"
 )
 
@@ -94,7 +97,7 @@ func (m *module) helpToRebase() string {
 }
 
 // diff returns the diff of a commit. Each file has the fewest lines of context, at least one, with which the text that
-// a hunk replaces is unique.
+// a hunk replaces is unique, also in the releases of the other lines, which may have the same patch.
 func (m *module) diff(commit string) (string, error) {
 	files, err := m.changed(commit+"^", commit)
 	if err != nil {
@@ -114,12 +117,62 @@ func (m *module) diff(commit string) (string, error) {
 func (m *module) diffOf(commit, file string) (text string, err error) {
 	const most = 20
 	content, _ := m.git.Run("cat-file", "blob", commit+"^:"+file) // a new file has none
+	contents, err := m.inOtherLines(file)
+	if err != nil {
+		return "", err
+	}
+	contents = append(contents, content+"\n")
 	for context := 1; context <= most; context++ {
 		text, err = m.git.Run("diff-tree", "-p", "--no-commit-id", "--no-renames", "--no-color", "--no-ext-diff",
 			fmt.Sprintf("--unified=%d", context), commit, "--", ":(literal)"+file)
-		if err != nil || patch.IsUnique(text+"\n", content+"\n") {
+		if err != nil || patch.IsUnique(text+"\n", contents) {
 			break
 		}
 	}
 	return text, err
+}
+
+// inOtherLines returns the contents that a file of the module has in the releases of the other lines.
+func (m *module) inOtherLines(file string) ([]string, error) {
+	if m.others == nil {
+		others, err := m.releasesOfOtherLines()
+		if err != nil {
+			return nil, err
+		}
+		m.others = others
+	}
+	var contents []string
+	for _, dir := range m.others {
+		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
+		if err == nil { // not every release has every file
+			contents = append(contents, string(content))
+		}
+	}
+	return contents, nil
+}
+
+// releasesOfOtherLines returns the directories of the pristine module in the other lines that lock it.
+func (m *module) releasesOfOtherLines() ([]string, error) {
+	names, err := repo.Lines(m.line.Root)
+	if err != nil {
+		return nil, err
+	}
+	dirs := []string{}
+	for _, name := range names {
+		line, err := repo.Open(m.line.Root, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, locked := range line.Lock {
+			if name == m.line.Name || locked.Path != m.locked.Path {
+				continue
+			}
+			dir, err := upstream.Pristine(locked)
+			if err != nil {
+				return nil, err
+			}
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, nil
 }

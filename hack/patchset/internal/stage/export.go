@@ -97,15 +97,18 @@ func (m *module) export(opts ExportOptions) (bool, error) {
 	return m.write(outputs, opts)
 }
 
-// write writes the patch files that are not as they should be, and the series. It reports whether there are any.
+// write writes the patch files that are not as they should be, and the series. It reports whether there are any. Line
+// numbers alone are not written, because lines that share a patch have different ones.
 func (m *module) write(outputs []patchFile, opts ExportOptions) (bool, error) {
 	was := m.line.Series.Of(m.locked.Path)
 	names := make([]string, 0, len(outputs))
 	var changed []patchFile
-	for _, o := range outputs {
+	for i, o := range outputs {
 		names = append(names, o.file)
 		text, _ := os.ReadFile(m.line.PatchFile(o.file)) // a new patch has no file
-		if string(text) != o.text {
+		if patch.Equal(string(text), o.text) {
+			outputs[i].text = string(text)
+		} else {
 			changed = append(changed, o)
 		}
 	}

@@ -25,6 +25,8 @@ type module struct {
 	files  []patchFile
 	// patches is a hash of the files. With version and sum it decides about the commits.
 	patches string
+	// others are the directories of the module's releases in other lines, or nil until they are needed.
+	others []string
 }
 
 // tag is the tag of the pristine release, which is its version.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"sort"
 
-	"k8s.io/apiextensions-apiserver/pkg/fairleadline"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-dev/fairlead/line"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
 
@@ -121,16 +121,16 @@ func (c *corrector) restore(entry metav1.ManagedFieldsEntry) error {
 	if !known || c.seen[identityOf(entry)] {
 		return nil
 	}
-	return c.correct(was.entry, fairleadline.NewSet())
+	return c.correct(was.entry, line.NewSet())
 }
 
 // correct adds the corrected entry, unless it has no fields. after are the fields that field management gave it.
-func (c *corrector) correct(entry metav1.ManagedFieldsEntry, after *fairleadline.Set) error {
+func (c *corrector) correct(entry metav1.ManagedFieldsEntry, after *line.Set) error {
 	was := c.before[identityOf(entry)]
 	c.seen[identityOf(entry)] = true
 	before := was.fields
 	if before == nil || !c.SameFields(was.entry.APIVersion, entry.APIVersion) {
-		before = fairleadline.NewSet()
+		before = line.NewSet()
 	}
 	objects, found, err := c.statesOf(view{entry.APIVersion, !after.Equals(before)})
 	if err != nil {
@@ -179,12 +179,12 @@ func identityOf(entry metav1.ManagedFieldsEntry) identity {
 // decoded is an entry with its decoded fields.
 type decoded struct {
 	entry  metav1.ManagedFieldsEntry
-	fields *fairleadline.Set
+	fields *line.Set
 }
 
 // encode returns the encoded fields of an entry. d is the entry before field management. If it has the same fields, its
 // bytes are returned, so that upstream's store finds no difference.
-func (d decoded) encode(entry metav1.ManagedFieldsEntry, fields *fairleadline.Set) (*metav1.FieldsV1, error) {
+func (d decoded) encode(entry metav1.ManagedFieldsEntry, fields *line.Set) (*metav1.FieldsV1, error) {
 	if d.fields != nil && d.entry.APIVersion == entry.APIVersion && fields.Equals(d.fields) {
 		return d.entry.FieldsV1, nil
 	}
@@ -192,7 +192,7 @@ func (d decoded) encode(entry metav1.ManagedFieldsEntry, fields *fairleadline.Se
 	if err != nil {
 		return nil, fmt.Errorf("encoding the fields of manager %q: %w", entry.Manager, err)
 	}
-	return fairleadline.NewFields(string(raw)), nil
+	return line.NewFields(string(raw)), nil
 }
 
 // decodeBefore decodes the entries that field management started from. Like field management, it returns nil if one of
@@ -210,7 +210,7 @@ func decodeBefore(entries []metav1.ManagedFieldsEntry) map[identity]decoded {
 }
 
 // decode returns the fields of an entry. It returns an error if upstream's field manager cannot decode the entry.
-func decode(entry metav1.ManagedFieldsEntry) (*fairleadline.Set, error) {
+func decode(entry metav1.ManagedFieldsEntry) (*line.Set, error) {
 	switch {
 	case entry.Operation != metav1.ManagedFieldsOperationApply && entry.Operation != metav1.ManagedFieldsOperationUpdate:
 		return nil, fmt.Errorf("operation of manager %q must be Apply or Update", entry.Manager)
@@ -219,11 +219,11 @@ func decode(entry metav1.ManagedFieldsEntry) (*fairleadline.Set, error) {
 	case entry.FieldsType != "FieldsV1":
 		return nil, fmt.Errorf("fieldsType of manager %q must be FieldsV1", entry.Manager)
 	}
-	fields := fairleadline.NewSet()
+	fields := line.NewSet()
 	if entry.FieldsV1 == nil {
 		return fields, nil
 	}
-	if err := fields.FromJSON(fairleadline.FieldsReader(entry.FieldsV1)); err != nil {
+	if err := fields.FromJSON(line.FieldsReader(entry.FieldsV1)); err != nil {
 		return nil, fmt.Errorf("decoding the fields of manager %q: %w", entry.Manager, err)
 	}
 	return fields, nil
@@ -277,5 +277,5 @@ func inOrderOf(entries, persisted []metav1.ManagedFieldsEntry) []metav1.ManagedF
 
 func isEqualExceptTime(a, b metav1.ManagedFieldsEntry) bool {
 	return a.APIVersion == b.APIVersion && a.FieldsV1 != nil && b.FieldsV1 != nil &&
-		fairleadline.FieldsText(a.FieldsV1) == fairleadline.FieldsText(b.FieldsV1)
+		line.FieldsText(a.FieldsV1) == line.FieldsText(b.FieldsV1)
 }

@@ -4,20 +4,20 @@
 package ownership
 
 import (
-	"k8s.io/apiextensions-apiserver/pkg/fairleadline"
 	"k8s.io/utils/ptr"
 
+	"github.com/fairlead-dev/fairlead/line"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 )
 
 // correction corrects the fields of one entry, or of a part of it. after are the fields after field management, and
 // before those before it.
 type correction struct {
-	after, before *fairleadline.Set
+	after, before *line.Set
 }
 
 // correct returns the corrected fields of the entry. applier is nil unless the entry is that of the applier.
-func (c correction) correct(objects states, applier *Applier) *fairleadline.Set {
+func (c correction) correct(objects states, applier *Applier) *line.Set {
 	root := position{states: objects}
 	if applier != nil {
 		root.applier = &configurations{
@@ -36,7 +36,7 @@ func statesOf(objects *Objects) states {
 	return states{old: newValue(objects.Old), requested: newValue(objects.Requested), final: newValue(objects.Final)}
 }
 
-func (s states) below(pe fairleadline.PathElement) states {
+func (s states) below(pe line.PathElement) states {
 	return states{old: s.old.below(pe), requested: s.requested.below(pe), final: s.final.below(pe)}
 }
 
@@ -69,7 +69,7 @@ func (c *configurations) areExact() bool {
 	return c != nil && c.pathsApply
 }
 
-func (p position) below(pe fairleadline.PathElement) position {
+func (p position) below(pe line.PathElement) position {
 	below := position{states: p.states.below(pe)}
 	if c := p.applier; c != nil {
 		cursor := c.cursor.Item()
@@ -113,8 +113,8 @@ func (p position) owns(after, before, leaf bool) bool {
 }
 
 // fields returns the corrected fields of the entry below a position.
-func (c correction) fields(p position) *fairleadline.Set {
-	out := fairleadline.NewSet()
+func (c correction) fields(p position) *line.Set {
+	out := line.NewSet()
 	for pe := range c.elements().All() {
 		below := p.below(pe)
 		inside := correction{after: childOf(c.after, pe), before: childOf(c.before, pe)}
@@ -132,7 +132,7 @@ func (c correction) fields(p position) *fairleadline.Set {
 }
 
 // fieldsIfChanged returns the corrected fields, or those after field management if there is nothing to correct.
-func (c correction) fieldsIfChanged(p position) *fairleadline.Set {
+func (c correction) fieldsIfChanged(p position) *line.Set {
 	if c.after.Empty() && c.before.Empty() || p.isUnchanged() {
 		return c.after
 	}
@@ -146,19 +146,19 @@ func (p position) isEmptied() bool {
 }
 
 // elements returns the path elements of both sets. Sets are sorted, so this takes linear time.
-func (c correction) elements() *fairleadline.PathElementSet {
+func (c correction) elements() *line.PathElementSet {
 	return elementsOf(c.after).Union(elementsOf(c.before))
 }
 
-func elementsOf(set *fairleadline.Set) *fairleadline.PathElementSet {
-	var parents fairleadline.PathElementSet
+func elementsOf(set *line.Set) *line.PathElementSet {
+	var parents line.PathElementSet
 	set.Children.Iterate(parents.Insert)
 	return set.Members.Union(&parents)
 }
 
-func childOf(set *fairleadline.Set, pe fairleadline.PathElement) *fairleadline.Set {
+func childOf(set *line.Set, pe line.PathElement) *line.Set {
 	if child, found := set.Children.Get(pe); found {
 		return child
 	}
-	return fairleadline.NewSet()
+	return line.NewSet()
 }

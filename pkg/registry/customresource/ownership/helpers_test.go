@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apiextensions-apiserver/pkg/fairleadline"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	"github.com/fairlead-dev/fairlead/line"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
@@ -72,7 +72,7 @@ func described(t testing.TB, from []metav1.ManagedFieldsEntry) []string {
 
 func canonical(t testing.TB, entry metav1.ManagedFieldsEntry) string {
 	t.Helper()
-	fields := &fairleadline.Set{}
+	fields := &line.Set{}
 	if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
 		return "no fields: " + string(entry.FieldsV1.GetRawBytes())
 	}

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apiextensions-apiserver/pkg/fairleadline"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	"github.com/fairlead-dev/fairlead/line"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/scope"
@@ -210,8 +210,8 @@ func withoutRemovedFields(t testing.TB, u *unstructured.Unstructured) *unstructu
 		if err != nil {
 			t.Fatal(err)
 		}
-		present := fairleadline.NewSet()
-		fields.Iterate(func(path fairleadline.Path) {
+		present := line.NewSet()
+		fields.Iterate(func(path line.Path) {
 			if isPresent(u.Object, path) {
 				present.Insert(path.Copy())
 			}
@@ -394,7 +394,7 @@ func isContainer(value any) bool {
 
 // owned is a field with its owners.
 type owned struct {
-	path  fairleadline.Path
+	path  line.Path
 	names map[string]bool
 }
 
@@ -406,7 +406,7 @@ func ownersOf(t testing.TB, entries []metav1.ManagedFieldsEntry) map[string]owne
 		if err != nil {
 			t.Fatal(err)
 		}
-		fields.Iterate(func(path fairleadline.Path) {
+		fields.Iterate(func(path line.Path) {
 			if _, known := out[path.String()]; !known {
 				out[path.String()] = owned{path: path.Copy(), names: map[string]bool{}}
 			}
@@ -416,7 +416,7 @@ func ownersOf(t testing.TB, entries []metav1.ManagedFieldsEntry) map[string]owne
 	return out
 }
 
-func isDisabled(cursor fieldgate.Cursor, path fairleadline.Path) bool {
+func isDisabled(cursor fieldgate.Cursor, path line.Path) bool {
 	for _, pe := range path {
 		if cursor.IsDisabled() {
 			return true
@@ -431,12 +431,12 @@ func isDisabled(cursor fieldgate.Cursor, path fairleadline.Path) bool {
 }
 
 // isPresent reports whether an object has a value at a path of managedFields.
-func isPresent(object map[string]any, path fairleadline.Path) bool {
+func isPresent(object map[string]any, path line.Path) bool {
 	_, found := valueAt(object, path)
 	return found
 }
 
-func valueAt(object map[string]any, path fairleadline.Path) (any, bool) {
+func valueAt(object map[string]any, path line.Path) (any, bool) {
 	var at any = object
 	for _, pe := range path {
 		next, found := follow(at, pe)
@@ -448,7 +448,7 @@ func valueAt(object map[string]any, path fairleadline.Path) (any, bool) {
 	return at, true
 }
 
-func follow(at any, pe fairleadline.PathElement) (any, bool) {
+func follow(at any, pe line.PathElement) (any, bool) {
 	if pe.FieldName != nil {
 		object, _ := at.(map[string]any)
 		next, found := object[*pe.FieldName]
@@ -456,7 +456,7 @@ func follow(at any, pe fairleadline.PathElement) (any, bool) {
 	}
 	list, _ := at.([]any)
 	for _, item := range list {
-		if pe.Value != nil && fairleadline.ValueEquals(*pe.Value, fairleadline.NewValueInterface(item)) {
+		if pe.Value != nil && line.ValueEquals(*pe.Value, line.NewValueInterface(item)) {
 			return item, true
 		}
 		if pe.Key != nil && hasKeys(item, *pe.Key) {
@@ -466,10 +466,10 @@ func follow(at any, pe fairleadline.PathElement) (any, bool) {
 	return nil, false
 }
 
-func hasKeys(item any, keys fairleadline.FieldList) bool {
+func hasKeys(item any, keys line.FieldList) bool {
 	object, ok := item.(map[string]any)
 	for _, key := range keys {
-		ok = ok && fairleadline.ValueEquals(key.Value, fairleadline.NewValueInterface(object[key.Name]))
+		ok = ok && line.ValueEquals(key.Value, line.NewValueInterface(object[key.Name]))
 	}
 	return ok
 }

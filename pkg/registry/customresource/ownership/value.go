@@ -7,8 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 
-	"k8s.io/apiextensions-apiserver/pkg/fairleadline"
-
+	"github.com/fairlead-dev/fairlead/line"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/jsonvalue"
 )
 
@@ -67,7 +66,7 @@ func (v value) isZero() bool {
 }
 
 // below returns the value at a path element. There is none at an index of a list, which field management never uses.
-func (v value) below(pe fairleadline.PathElement) value {
+func (v value) below(pe line.PathElement) value {
 	if pe.FieldName != nil {
 		object, _ := v.json.(map[string]any)
 		field, present := object[*pe.FieldName]
@@ -147,7 +146,7 @@ func (n *node) fingerprintOf(value any) jsonvalue.Fingerprint {
 
 // find returns the index of the item at a path element, which has the keys of an item of a list map, or the value of an
 // item of a set.
-func (n *node) find(list []any, pe fairleadline.PathElement) (index int, found bool) {
+func (n *node) find(list []any, pe line.PathElement) (index int, found bool) {
 	switch {
 	case pe.Key != nil:
 		return n.findByKeys(list, pe)
@@ -161,7 +160,7 @@ func (n *node) find(list []any, pe fairleadline.PathElement) (index int, found b
 // Entries with more sets come from clients that make them up, and each set would cost an index over the list.
 const maxKeyIndexes = 8
 
-func (n *node) findByKeys(list []any, pe fairleadline.PathElement) (index int, found bool) {
+func (n *node) findByKeys(list []any, pe line.PathElement) (index int, found bool) {
 	names := make([]string, 0, len(*pe.Key))
 	keys := map[string]any{}
 	for _, field := range *pe.Key {
@@ -223,7 +222,7 @@ func indexByKeys(list []any, names []string) keyIndex {
 	return index
 }
 
-func (n *node) findByValue(list []any, pe fairleadline.PathElement) (index int, found bool) {
+func (n *node) findByValue(list []any, pe line.PathElement) (index int, found bool) {
 	if n.byValue == nil {
 		n.byValue = make(map[string]int, len(list))
 		for at := len(list) - 1; at >= 0; at-- {

@@ -1,0 +1,40 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package line names what differs between the Kubernetes lines, so that fairlead's packages name no version. Each line
+// has a module with this package in staging/lines/<line>/line, and the go.mod file of the line selects it.
+package line
+
+import (
+	"bytes"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v4/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v4/value"
+)
+
+// Types of structured-merge-diff, which has another major version in each line.
+type (
+	FieldList      = value.FieldList
+	Path           = fieldpath.Path
+	PathElement    = fieldpath.PathElement
+	PathElementSet = fieldpath.PathElementSet
+	Set            = fieldpath.Set
+)
+
+// Functions of structured-merge-diff.
+var (
+	NewSet            = fieldpath.NewSet
+	NewValueInterface = value.NewValueInterface
+	ValueEquals       = value.Equals
+)
+
+// FieldsReader returns a reader of the JSON text of fields.
+func FieldsReader(fields *metav1.FieldsV1) io.Reader { return bytes.NewReader(fields.Raw) }
+
+// FieldsText returns the JSON text of fields.
+func FieldsText(fields *metav1.FieldsV1) string { return string(fields.Raw) }
+
+// NewFields returns fields with a JSON text.
+func NewFields(text string) *metav1.FieldsV1 { return &metav1.FieldsV1{Raw: []byte(text)} }
