@@ -1,0 +1,88 @@
+// Copyright The fairlead Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sbom lists the modules in a binary as a CycloneDX document. The modules and versions are those that the
+// linker wrote into the binary, so the list cannot differ from what was built.
+//
+// CycloneDX was chosen over SPDX because it can express a patched component: its pedigree has the pristine ancestor and
+// the patches on it.
+package sbom
+
+import (
+	"debug/buildinfo"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+
+	"github.com/fairlead-dev/fairlead/hack/release/internal/bundle"
+)
+
+// specVersion is the one that scanners read. It has all that is needed.
+const specVersion = cdx.SpecVersion1_6
+
+// Write writes the document of a binary and returns its name.
+func Write(b *bundle.Bundle, arch, binary string) (string, error) {
+	bom, err := describe(b, arch, binary)
+	if err != nil {
+		return "", fmt.Errorf("SBOM of %s for %s: %w", binary, arch, err)
+	}
+	name := b.FileName(arch, binary, "cdx.json")
+	return name, b.Write(name, func(w io.Writer) error {
+		encoder := cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).SetEscapeHTML(false)
+		return encoder.EncodeVersion(bom, specVersion)
+	})
+}
+
+func describe(b *bundle.Bundle, arch, binary string) (*cdx.BOM, error) {
+	file := b.Binary(arch, binary)
+	info, err := buildinfo.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := bundle.SHA256(file)
+	if err != nil {
+		return nil, err
+	}
+	components, err := modules(b, info)
+	if err != nil {
+		return nil, err
+	}
+	subject := application(b, info)
+	subject.Name, subject.Hashes = binary, &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: sum}}
+	subject.Properties = &[]cdx.Property{
+		{Name: "go:package", Value: info.Path}, {Name: "go:os", Value: "linux"}, {Name: "go:arch", Value: arch},
+	}
+	references := make([]string, 0, len(components))
+	for _, component := range components {
+		references = append(references, component.BOMRef)
+	}
+	bom := cdx.NewBOM()
+	bom.Metadata = &cdx.Metadata{Timestamp: b.Time.Format("2006-01-02T15:04:05Z07:00"), Component: subject}
+	bom.Components = &components
+	// A binary does not have the graph of its modules.
+	bom.Dependencies = &[]cdx.Dependency{{Ref: subject.BOMRef, Dependencies: &references}}
+	return bom, nil
+}
+
+// application returns the component of the binary itself. A binary of another module has the version of that module.
+func application(b *bundle.Bundle, info *debug.BuildInfo) *cdx.Component {
+	path, version := info.Main.Path, b.Version()
+	if !within(info.Path, path) {
+		for _, module := range info.Deps {
+			if within(info.Path, module.Path) {
+				path, version = module.Path, module.Version
+			}
+		}
+	}
+	return component(cdx.ComponentTypeApplication, path, version)
+}
+
+func within(pkg, module string) bool { return pkg == module || strings.HasPrefix(pkg, module+"/") }
+
+func component(kind cdx.ComponentType, path, version string) *cdx.Component {
+	url := "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
+	return &cdx.Component{BOMRef: url, Type: kind, Name: path, Version: version, PackageURL: url}
+}
