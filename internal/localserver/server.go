@@ -8,6 +8,7 @@ package localserver
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -34,7 +35,11 @@ type Options struct {
 	Dir string
 	// Port is the port of the server, or 0 for a free one.
 	Port int
-	// EtcdURL is where the server stores objects. If it is empty the server embeds an etcd, which only ours can do.
+	// CredentialsDir is a directory for credentials if they are not in Dir. Servers with the same one accept the same
+	// clients, as the servers of one cluster do.
+	CredentialsDir string
+	// EtcdURL is where the server stores objects: one URL, or several that are separated by commas. If it is empty the
+	// server embeds an etcd, which only ours can do.
 	EtcdURL string
 	// FeatureGates is the value of the flag, or empty.
 	FeatureGates string
@@ -60,10 +65,13 @@ type Server struct {
 // Start starts an API server that accepts the connections of its administrator. It does not wait until the server is
 // ready; WaitReady does.
 func Start(o Options) (*Server, error) {
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	if o.CredentialsDir == "" {
+		o.CredentialsDir = o.Dir
+	}
+	if err := errors.Join(os.MkdirAll(o.Dir, 0o700), os.MkdirAll(o.CredentialsDir, 0o700)); err != nil {
 		return nil, err
 	}
-	credentials, err := ensureCredentials(o.Dir, time.Now())
+	credentials, err := ensureCredentials(o.CredentialsDir, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +113,7 @@ func (o Options) args() []string {
 }
 
 func (o Options) commonFlags() map[string]string {
-	file := func(name string) string { return filepath.Join(o.Dir, name) }
+	file := func(name string) string { return filepath.Join(o.CredentialsDir, name) }
 	return map[string]string{
 		"bind-address":         Host,
 		"secure-port":          strconv.Itoa(o.Port),
@@ -139,38 +147,6 @@ func (s *Server) WaitReady(ctx context.Context) error {
 	return s.waitUntil(ctx, func() bool {
 		return isOK(ctx, client, s.URL+"/readyz") && isOK(ctx, client, s.URL+"/api/v1/namespaces/default")
 	})
-}
-
-// Etcd is a server for the data of any number of API servers.
-type Etcd struct {
-	*Process
-	// URL for clients.
-	URL string
-}
-
-// StartEtcd returns once etcd is ready. It does not wait for disks: its data is for tests and measurements.
-func StartEtcd(ctx context.Context, program, dir string) (*Etcd, error) {
-	var urls [2]string
-	for i := range urls {
-		port, err := freePort()
-		if err != nil {
-			return nil, err
-		}
-		urls[i] = "http://" + net.JoinHostPort(Host, strconv.Itoa(port))
-	}
-	p, err := startProcess(exec.Command(program,
-		"--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync", "--quota-backend-bytes=8589934592",
-		"--listen-client-urls="+urls[0], "--advertise-client-urls="+urls[0],
-		"--listen-peer-urls="+urls[1], "--initial-advertise-peer-urls="+urls[1], "--initial-cluster=default="+urls[1],
-		"--log-level=warn"), "etcd", filepath.Join(dir, "etcd.log"))
-	if err != nil {
-		return nil, err
-	}
-	if err := p.waitUntil(ctx, func() bool { return isOK(ctx, http.DefaultClient, urls[0]+"/health") }); err != nil {
-		p.Kill()
-		return nil, err
-	}
-	return &Etcd{Process: p, URL: urls[0]}, nil
 }
 
 func isOK(ctx context.Context, client *http.Client, url string) bool {
