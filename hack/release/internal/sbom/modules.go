@@ -37,11 +37,18 @@ func describeModule(b *bundle.Bundle, module *debug.Module) (*cdx.Component, err
 		return library(module.Path, module.Version, module.Sum), nil
 	}
 	if !isDirectory(module.Replace.Path) {
-		replacement := library(module.Replace.Path, module.Replace.Version, module.Replace.Sum)
-		replacement.Pedigree = &cdx.Pedigree{Notes: fmt.Sprintf("replaces %s %s", module.Path, module.Version)}
-		return replacement, nil
+		return replacement(module), nil
 	}
 	return patched(b, module.Path)
+}
+
+func replacement(module *debug.Module) *cdx.Component {
+	by := module.Replace
+	c := library(by.Path, by.Version, by.Sum)
+	if by.Path != module.Path || by.Version != module.Version {
+		c.Pedigree = &cdx.Pedigree{Notes: fmt.Sprintf("replaces %s %s", module.Path, module.Version)}
+	}
+	return c
 }
 
 // isDirectory reports whether a module is replaced by a directory, which has such a path in go.mod.

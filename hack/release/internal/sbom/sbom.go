@@ -23,6 +23,9 @@ import (
 // specVersion is the one that scanners read. It has all that is needed.
 const specVersion = cdx.SpecVersion1_6
 
+// ours is the module of the server.
+const ours = "github.com/fairlead-dev/fairlead"
+
 // Write writes the document of a binary and returns its name.
 func Write(b *bundle.Bundle, arch, binary string) (string, error) {
 	bom, err := describe(b, arch, binary)
@@ -67,20 +70,14 @@ func describe(b *bundle.Bundle, arch, binary string) (*cdx.BOM, error) {
 	return bom, nil
 }
 
-// application returns the component of the binary itself. A binary of another module has the version of that module.
+// application returns the component of the binary itself. Its module has our version, or its own if it is not ours.
 func application(b *bundle.Bundle, info *debug.BuildInfo) *cdx.Component {
-	path, version := info.Main.Path, b.Version()
-	if !within(info.Path, path) {
-		for _, module := range info.Deps {
-			if within(info.Path, module.Path) {
-				path, version = module.Path, module.Version
-			}
-		}
+	version := info.Main.Version
+	if info.Main.Path == ours {
+		version = b.Version()
 	}
-	return component(cdx.ComponentTypeApplication, path, version)
+	return component(cdx.ComponentTypeApplication, info.Main.Path, version)
 }
-
-func within(pkg, module string) bool { return pkg == module || strings.HasPrefix(pkg, module+"/") }
 
 func component(kind cdx.ComponentType, path, version string) *cdx.Component {
 	url := "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
