@@ -45,8 +45,8 @@ func describeModule(b *bundle.Bundle, module *debug.Module) (*cdx.Component, err
 func replacement(module *debug.Module) *cdx.Component {
 	by := module.Replace
 	c := library(by.Path, by.Version, by.Sum)
-	if by.Path != module.Path || by.Version != module.Version {
-		c.Pedigree = &cdx.Pedigree{Notes: fmt.Sprintf("replaces %s %s", module.Path, module.Version)}
+	if by.Path != module.Path {
+		c.Pedigree = &cdx.Pedigree{Notes: fmt.Sprintf("replaces %s", module.Path)}
 	}
 	return c
 }

@@ -52,12 +52,12 @@ func TestAModuleThatIsReplacedByAModule(t *testing.T) {
 				Path: "example.com/old", Version: "v1.0.0",
 				Replace: &debug.Module{Path: "example.com/new", Version: "v1.2.0", Sum: "h1:x"},
 			},
-			"pkg:golang/example.com/new@v1.2.0", "replaces example.com/old v1.0.0",
+			"pkg:golang/example.com/new@v1.2.0", "replaces example.com/old",
 		},
 		{
 			"by itself, as the modules of Kubernetes' repository: nothing to note",
 			debug.Module{
-				Path: "k8s.io/api", Version: "v0.37.1",
+				Path: "k8s.io/api", Version: "v0.0.0",
 				Replace: &debug.Module{Path: "k8s.io/api", Version: "v0.37.1", Sum: "h1:x"},
 			},
 			"pkg:golang/k8s.io/api@v0.37.1", "",
