@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 
 	crdopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fairlead-dev/fairlead/pkg/openapi"
@@ -26,19 +28,27 @@ func main() {
 
 // swagger returns an OpenAPI v2 document with the definitions.
 func swagger() *spec.Swagger {
-	ref := func(name string) spec.Ref { return spec.MustCreateRef("#/definitions/" + name) }
+	ref := func(name string) spec.Ref { return spec.MustCreateRef("#/definitions/" + published(name)) }
 	defs := crdopenapi.GetOpenAPIDefinitions(ref)
 	openapi.AddDefinitions(defs, ref)
 
 	schemas := make(spec.Definitions, len(defs))
 	for name, def := range defs {
-		schemas[name] = v2Schema(def)
+		schemas[published(name)] = v2Schema(def)
 	}
 	return &spec.Swagger{SwaggerProps: spec.SwaggerProps{
 		Swagger:     "2.0",
 		Info:        &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes", Version: "unversioned"}},
 		Definitions: schemas,
 	}}
+}
+
+// published returns the model name of a key of definitions, which is the name of a Go type in some Kubernetes lines.
+func published(key string) string {
+	if strings.Contains(key, "/") {
+		return util.ToRESTFriendlyName(key)
+	}
+	return key
 }
 
 // v2Schema returns the OpenAPI v2 schema of a definition. Definitions whose v2 and v3 schemas differ, such as

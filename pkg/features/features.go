@@ -7,6 +7,8 @@
 package features
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/version"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -51,7 +53,26 @@ func Add(gate featuregate.MutableVersionedFeatureGate) error {
 	if err := gate.AddVersioned(specs); err != nil {
 		return err
 	}
-	return gate.AddDependencies(dependencies)
+	// The feature gates of some Kubernetes lines have no dependencies: CheckDependencies is for those.
+	if dependent, ok := gate.(interface {
+		AddDependencies(features map[featuregate.Feature][]featuregate.Feature) error
+	}); ok {
+		return dependent.AddDependencies(dependencies)
+	}
+	return nil
+}
+
+// CheckDependencies returns an error if an enabled feature of fairlead depends on one that is disabled. The server must
+// call it after it has parsed its flags, since not all Kubernetes lines check dependencies.
+func CheckDependencies(gate interface{ Enabled(featuregate.Feature) bool }) error {
+	for feature, needed := range dependencies {
+		for _, needs := range needed {
+			if gate.Enabled(feature) && !gate.Enabled(needs) {
+				return fmt.Errorf("%s is enabled, but depends on features that are disabled: [%s]", feature, needs)
+			}
+		}
+	}
+	return nil
 }
 
 // specs is sorted alphabetically.
@@ -65,7 +86,7 @@ var specs = map[featuregate.Feature]featuregate.VersionedSpecs{
 // has the gates.
 func alphaSpecs() featuregate.VersionedSpecs {
 	return featuregate.VersionedSpecs{
-		{Version: version.MustParse("1.37"), Default: defaultOn == "true", PreRelease: featuregate.Alpha},
+		{Version: version.MustParse("1.33"), Default: defaultOn == "true", PreRelease: featuregate.Alpha},
 	}
 }
 

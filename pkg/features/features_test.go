@@ -47,7 +47,7 @@ func TestF1GatesCanBeEnabled(t *testing.T) {
 }
 
 func TestF1GatesAreUnknownToAnOlderEmulatedVersion(t *testing.T) {
-	gate := gateAt(t, "1.36")
+	gate := gateAt(t, "1.32")
 	if err := gate.Set("CRDFieldLevelVersioning=true"); err == nil {
 		t.Error("the gate could be set although the emulated version does not have it")
 	}
@@ -55,7 +55,37 @@ func TestF1GatesAreUnknownToAnOlderEmulatedVersion(t *testing.T) {
 
 func TestU7RatchetingRequiresUnions(t *testing.T) {
 	gate := gateAt(t, "1.37")
-	if err := gate.Set("APIUnionsRatcheting=true"); err == nil {
+	err := gate.Set("APIUnionsRatcheting=true")
+	if err == nil { // not all Kubernetes lines check dependencies
+		err = CheckDependencies(gate)
+	}
+	if err == nil {
 		t.Error("APIUnionsRatcheting could be set without APIUnions")
 	}
 }
+
+func TestU7DependenciesThatAreEnabled(t *testing.T) {
+	gate := gateAt(t, "1.37")
+	for _, enable := range []string{"", "APIUnions=true", "APIUnions=true,APIUnionsRatcheting=true"} {
+		if err := gate.Set(enable); err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckDependencies(gate); err != nil {
+			t.Errorf("with %q: %v", enable, err)
+		}
+	}
+}
+
+func TestU7CheckDependenciesNamesWhatIsDisabled(t *testing.T) {
+	err := CheckDependencies(enabled{APIUnionsRatcheting: true})
+	const want = "APIUnionsRatcheting is enabled, but depends on features that are disabled: [APIUnions]"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// enabled is a feature gate that does not check dependencies.
+type enabled map[featuregate.Feature]bool
+
+// Enabled implements featuregate.FeatureGate.
+func (e enabled) Enabled(feature featuregate.Feature) bool { return e[feature] }

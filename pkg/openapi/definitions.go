@@ -10,6 +10,8 @@
 package openapi
 
 import (
+	"strings"
+
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -21,28 +23,57 @@ import (
 const crdPackage = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions."
 
 // AddDefinitions adds to defs the definitions of fairlead's types and the fields that have these types, in every
-// version of CustomResourceDefinition. The keys of defs are model names. It does nothing if defs has no
-// CustomResourceDefinition, as in aggregated API servers.
+// version of CustomResourceDefinition. It does nothing if defs has no CustomResourceDefinition, as in aggregated API
+// servers.
 func AddDefinitions(defs map[string]common.OpenAPIDefinition, ref common.ReferenceCallback) {
-	found := false
-	for _, version := range []string{"v1", "v1beta1"} {
-		name := crdPackage + version + ".CustomResourceDefinitionSpec"
-		if def, ok := defs[name]; ok {
-			defs[name] = withProperty(def, "customFeatureGates", customFeatureGates(ref),
-				apiextensions.CustomResourceDefinitionFeatureGates{}.OpenAPIModelName())
-			found = true
-		}
-		name = crdPackage + version + ".JSONSchemaProps"
-		if def, ok := defs[name]; ok {
-			defs[name] = withProperty(def, "x-kubernetes-unions", unions(ref), apiextensions.Unions{}.OpenAPIModelName())
-		}
-	}
+	keyOf, found := keysOf(defs)
 	if !found {
 		return
 	}
-	for name, def := range generatedopenapi.GetOpenAPIDefinitions(ref) {
-		defs[name] = def
+	refTo := func(model string) spec.Ref { return ref(keyOf(model)) }
+	for _, version := range versions {
+		name := keyOf(crdPackage + version + ".CustomResourceDefinitionSpec")
+		if def, ok := defs[name]; ok {
+			defs[name] = withProperty(def, "customFeatureGates", customFeatureGates(refTo),
+				keyOf(apiextensions.CustomResourceDefinitionFeatureGates{}.OpenAPIModelName()))
+		}
+		name = keyOf(crdPackage + version + ".JSONSchemaProps")
+		if def, ok := defs[name]; ok {
+			defs[name] = withProperty(def, "x-kubernetes-unions", unions(refTo), keyOf(apiextensions.Unions{}.OpenAPIModelName()))
+		}
 	}
+	for model, def := range generatedopenapi.GetOpenAPIDefinitions(refTo) {
+		for i, dependency := range def.Dependencies {
+			def.Dependencies[i] = keyOf(dependency)
+		}
+		defs[keyOf(model)] = def
+	}
+}
+
+var versions = []string{"v1", "v1beta1"}
+
+// keysOf returns the function from OpenAPI model names to the keys of defs, and reports whether defs has
+// CustomResourceDefinition. The keys are model names, or in some Kubernetes lines names of Go types, of which the server
+// makes the model names.
+func keysOf(defs map[string]common.OpenAPIDefinition) (keyOf func(model string) string, found bool) {
+	for _, keyOf := range []func(string) string{modelName, goName} {
+		for _, version := range versions {
+			if _, found := defs[keyOf(crdPackage+version+".CustomResourceDefinitionSpec")]; found {
+				return keyOf, true
+			}
+		}
+	}
+	return nil, false
+}
+
+func modelName(model string) string { return model }
+
+// goName returns the name of a Go type from which upstream makes a model name: k8s.io/api/core/v1.Pod of
+// io.k8s.api.core.v1.Pod.
+func goName(model string) string {
+	parts := strings.Split(model, ".")
+	last := len(parts) - 1
+	return parts[1] + "." + parts[0] + "/" + strings.Join(parts[2:last], "/") + "." + parts[last]
 }
 
 // customFeatureGates returns the schema of spec.customFeatureGates.
@@ -63,7 +94,7 @@ func unions(ref common.ReferenceCallback) spec.Schema {
 	}}
 }
 
-// withProperty returns def with an additional property, whose schema refers to the model named dependency. It does not
+// withProperty returns def with an additional property, whose schema refers to the definition with the key dependency. It does not
 // modify the maps and slices of def, because callers of a generated GetOpenAPIDefinitions may share them.
 func withProperty(
 	def common.OpenAPIDefinition, name string, schema spec.Schema, dependency string,

@@ -36,17 +36,18 @@ func TestC2EveryVersionHasCustomFeatureGates(t *testing.T) {
 	defs := crdopenapi.GetOpenAPIDefinitions(ref)
 	AddDefinitions(defs, ref)
 
-	gates := apiextensions.CustomResourceDefinitionFeatureGates{}.OpenAPIModelName()
+	keyOf, _ := keysOf(defs)
+	gates := keyOf(apiextensions.CustomResourceDefinitionFeatureGates{}.OpenAPIModelName())
 	for _, version := range []string{"v1", "v1beta1"} {
 		t.Run(version, func(t *testing.T) {
-			testProperty(t, defs[crdPackage+version+".CustomResourceDefinitionSpec"], "customFeatureGates", gates, "names")
+			testProperty(t, defs[keyOf(crdPackage+version+".CustomResourceDefinitionSpec")], "customFeatureGates", gates, "names")
 		})
 	}
 	list := defs[gates].Schema.Properties["featureGates"]
 	if got := list.Extensions["x-kubernetes-list-type"]; got != "map" {
 		t.Errorf("featureGates has list type %v, want map", got)
 	}
-	if _, ok := defs[apiextensions.CustomResourceDefinitionFeatureGate{}.OpenAPIModelName()]; !ok {
+	if _, ok := defs[keyOf(apiextensions.CustomResourceDefinitionFeatureGate{}.OpenAPIModelName())]; !ok {
 		t.Error("the model of a single gate is missing")
 	}
 }
@@ -55,13 +56,14 @@ func TestU1EveryVersionHasUnions(t *testing.T) {
 	defs := crdopenapi.GetOpenAPIDefinitions(ref)
 	AddDefinitions(defs, ref)
 
-	unions := apiextensions.Unions{}.OpenAPIModelName()
+	keyOf, _ := keysOf(defs)
+	unions := keyOf(apiextensions.Unions{}.OpenAPIModelName())
 	for _, version := range []string{"v1", "v1beta1"} {
 		t.Run(version, func(t *testing.T) {
-			testProperty(t, defs[crdPackage+version+".JSONSchemaProps"], "x-kubernetes-unions", unions, "x-kubernetes-validations")
+			testProperty(t, defs[keyOf(crdPackage+version+".JSONSchemaProps")], "x-kubernetes-unions", unions, "x-kubernetes-validations")
 		})
 	}
-	if _, ok := defs[apiextensions.MemberField{}.OpenAPIModelName()]; !ok {
+	if _, ok := defs[keyOf(apiextensions.MemberField{}.OpenAPIModelName())]; !ok {
 		t.Error("the model of a member is missing")
 	}
 }
@@ -83,5 +85,31 @@ func TestSharedPropertiesAreNotModified(t *testing.T) {
 	AddDefinitions(defs, ref)
 	if len(shared) != 1 {
 		t.Errorf("the caller's map of properties was modified: %v", shared)
+	}
+}
+
+// TestKeysAreModelNamesOrNamesOfGoTypes (rules C2, U1): a definition that is added under another key is not published.
+func TestKeysAreModelNamesOrNamesOfGoTypes(t *testing.T) {
+	for claim, tc := range map[string]struct{ crd, model string }{
+		"C2: model names":       {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec", "dev.fairlead.apiextensions.Unions"},
+		"C2: names of Go types": {"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.CustomResourceDefinitionSpec", "fairlead.dev/apiextensions.Unions"},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			defs := map[string]common.OpenAPIDefinition{tc.crd: {}}
+			AddDefinitions(defs, ref)
+			if _, found := defs[tc.crd].Schema.Properties["customFeatureGates"]; !found {
+				t.Error("CustomResourceDefinitionSpec has no customFeatureGates")
+			}
+			if _, found := defs[tc.model]; !found {
+				t.Errorf("there is no %s", tc.model)
+			}
+			for key, def := range defs {
+				for _, dependency := range def.Dependencies {
+					if _, found := defs[dependency]; !found {
+						t.Errorf("%s depends on %s, which is not there", key, dependency)
+					}
+				}
+			}
+		})
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package app adds --embedded-etcd-dir to the stock kube-apiserver command. Start with NewCommand. etcd.go runs the
+// Package app adds --embedded-etcd-dir and a check of feature gates to the stock kube-apiserver command. Start with NewCommand. etcd.go runs the
 // stock command together with package embeddedetcd.
 package app
 
@@ -11,10 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/term"
 	"k8s.io/component-base/version/verflag"
 	stock "k8s.io/kubernetes/cmd/kube-apiserver/app"
+
+	"github.com/fairlead-dev/fairlead/pkg/features"
 )
 
 const embeddedEtcdDir = "embedded-etcd-dir"
@@ -24,8 +27,21 @@ const embeddedEtcdDir = "embedded-etcd-dir"
 // handlers.
 func NewCommand() *cobra.Command {
 	cmd := stock.NewAPIServerCommand()
+	checkFeatures(cmd)
 	addEmbeddedEtcd(cmd, func() { genericapiserver.RequestShutdown() })
 	return cmd
+}
+
+// checkFeatures makes the command fail if the dependencies of a feature gate are disabled (rule U7).
+func checkFeatures(cmd *cobra.Command) {
+	serve := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		verflag.PrintAndExitIfRequested()
+		if err := features.CheckDependencies(utilfeature.DefaultFeatureGate); err != nil {
+			return err
+		}
+		return serve(cmd, args)
+	}
 }
 
 // addEmbeddedEtcd adds the flag to a command that uses --etcd-servers. requestShutdown must make that command return,

@@ -115,7 +115,7 @@ func (p position) owns(after, before, leaf bool) bool {
 // fields returns the corrected fields of the entry below a position.
 func (c correction) fields(p position) *line.Set {
 	out := line.NewSet()
-	for pe := range c.elements().All() {
+	c.elements().Iterate(func(pe line.PathElement) {
 		below := p.below(pe)
 		inside := correction{after: childOf(c.after, pe), before: childOf(c.before, pe)}
 		wasMember, isMember := c.before.Members.Has(pe), c.after.Members.Has(pe)
@@ -127,7 +127,7 @@ func (c correction) fields(p position) *line.Set {
 		} else if !inside.after.Empty() && below.isEmptied() {
 			out.Members.Insert(pe)
 		}
-	}
+	})
 	return out
 }
 
