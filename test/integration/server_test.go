@@ -29,12 +29,15 @@ import (
 // server is a running kube-apiserver with clients as its administrator. Tests share it: their own warnings go to a user
 // of their own.
 type server struct {
-	dir        string
-	etcd       *localserver.Etcd
-	api        *localserver.Server
-	config     *rest.Config
-	crds       apiextensionsclient.Interface
-	kubeconfig string
+	dir     string
+	etcd    *localserver.Etcd // nil if the server has an etcd together with others
+	etcdURL string
+	// credentials is a directory, if it is not dir.
+	credentials string
+	api         *localserver.Server
+	config      *rest.Config
+	crds        apiextensionsclient.Interface
+	kubeconfig  string
 }
 
 // options of a server; the zero value is the server under test with fairlead's gates at their defaults.
@@ -55,6 +58,7 @@ func start(opts options) (*server, error) {
 	s := &server{dir: dir}
 	ctx := context.Background()
 	if s.etcd, err = localserver.StartEtcd(ctx, asset("etcd"), dir); err == nil {
+		s.etcdURL = s.etcd.URL
 		err = s.serve(ctx, opts)
 	}
 	if err != nil {
@@ -68,8 +72,16 @@ func asset(name string) string { return filepath.Join(os.Getenv("KUBEBUILDER_ASS
 
 // serve runs the API server, at the same port as the one before.
 func (s *server) serve(ctx context.Context, opts options) error {
+	if err := s.launch(opts); err != nil {
+		return err
+	}
+	return s.connect(ctx)
+}
+
+// launch starts the API server and does not wait until it is ready.
+func (s *server) launch(opts options) error {
 	o := localserver.Options{
-		Program: opts.program, Dir: s.dir, EtcdURL: s.etcd.URL, FeatureGates: opts.featureGates, Flags: opts.args,
+		Program: opts.program, Dir: s.dir, CredentialsDir: s.credentials, EtcdURL: s.etcdURL, FeatureGates: opts.featureGates, Flags: opts.args,
 	}
 	if opts.program == "" {
 		o.Program = asset("kube-apiserver")
@@ -82,13 +94,14 @@ func (s *server) serve(ctx context.Context, opts options) error {
 		return err
 	}
 	s.api, s.kubeconfig = api, api.Kubeconfig
-	if err := api.WaitReady(ctx); err != nil {
-		return err
-	}
-	return s.connect()
+	return nil
 }
 
-func (s *server) connect() (err error) {
+// connect waits until the API server is ready and makes clients.
+func (s *server) connect(ctx context.Context) (err error) {
+	if err := s.api.WaitReady(ctx); err != nil {
+		return err
+	}
 	if s.config, err = clientcmd.BuildConfigFromFlags("", s.kubeconfig); err != nil {
 		return err
 	}

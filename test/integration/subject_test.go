@@ -22,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/line"
 )
 
 // subject is a CRD under test, with a client for its custom resources. A subject has its own log of warnings, so tests
@@ -251,7 +253,7 @@ func owners(t *testing.T, u *unstructured.Unstructured, field ...string) []strin
 func fieldsOf(t *testing.T, entry metav1.ManagedFieldsEntry) map[string]any {
 	t.Helper()
 	var fields map[string]any
-	if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
+	if err := json.Unmarshal([]byte(line.FieldsText(entry.FieldsV1)), &fields); err != nil {
 		t.Fatal(err)
 	}
 	return fields
@@ -276,7 +278,7 @@ func (s subject) stored(name string) string {
 // inEtcd returns the value of a key in etcd.
 func (s *server) inEtcd(t *testing.T, key string) []byte {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{s.etcd.URL}})
+	client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(s.etcdURL, ",")})
 	if err != nil {
 		t.Fatal(err)
 	}
