@@ -20,14 +20,14 @@ help: ## Print this list.
 
 .PHONY: run
 run: build ## Build the server and run it on 127.0.0.1:PORT until Ctrl-C; its data stays in _output/run.
-	@$(OUT)/bin/fairlead-run
+	@$(OUT)/$(LINE)/bin/fairlead-run
 
 .PHONY: clean-run
 clean-run: ## Remove the data, certificates and kubeconfig of make run.
 	@hack/clean-run.sh
 
 .PHONY: envtest-assets
-envtest-assets: stage ## Build kube-apiserver, etcd and kubectl into _output/envtest, for KUBEBUILDER_ASSETS.
+envtest-assets: stage ## Build kube-apiserver, etcd and kubectl into _output/LINE/envtest, for KUBEBUILDER_ASSETS.
 	@hack/build.sh envtest
 
 ##@ Build
@@ -37,11 +37,11 @@ stage: ## Write staging/src from the Go module cache and the patches; nothing to
 	@hack/patchset.sh stage --line $(LINE)
 
 .PHONY: build
-build: stage ## Build _output/bin/kube-apiserver and fairlead-run.
+build: stage ## Build _output/LINE/bin/kube-apiserver and fairlead-run.
 	@hack/build.sh server
 
 .PHONY: stock
-stock: stage ## Build the unpatched kube-apiserver of the line into _output/stock, for comparison.
+stock: stage ## Build the unpatched kube-apiserver of the line into _output/LINE/stock, for comparison.
 	@hack/build.sh stock
 
 .PHONY: release
@@ -66,7 +66,7 @@ test-integration: envtest-assets build stock ## Run the integration tests on the
 	@hack/test-integration.sh
 
 .PHONY: bench
-bench: stage ## Measure the costs in about 15 minutes, into _output/bench; QUICK=1 for a short smoke run.
+bench: stage ## Measure the costs in about 15 minutes, into _output/LINE/bench; QUICK=1 for a short smoke run.
 	@hack/bench.sh
 
 .PHONY: verify
@@ -89,4 +89,4 @@ update: ## Run every hack/update-*.sh.
 
 .PHONY: clean
 clean: ## Remove what was built; the data of make run and the repositories in staging/src stay.
-	@rm -rf $(OUT)/bench $(OUT)/bin $(OUT)/envtest $(OUT)/release $(OUT)/stock
+	@rm -rf $(OUT)/bin $(OUT)/v*

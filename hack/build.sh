@@ -2,11 +2,11 @@
 # Copyright The fairlead Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Builds static binaries, stamped the way upstream's build stamps them:
-#   build.sh server    _output/bin/{kube-apiserver,fairlead-run}
-#   build.sh envtest   _output/envtest/{kube-apiserver,etcd,kubectl}
-#   build.sh stock     _output/stock/kube-apiserver, unpatched, from the same modules: for comparison
-#   build.sh release   _output/release/linux-{amd64,arm64}/kube-apiserver
+# Builds static binaries of a Kubernetes line into _output/<line>, stamped the way upstream's build stamps them:
+#   build.sh server    bin/{kube-apiserver,fairlead-run}
+#   build.sh envtest   envtest/{kube-apiserver,etcd,kubectl}
+#   build.sh stock     stock/kube-apiserver, unpatched, of the versions of all modules that upstream requires
+#   build.sh release   release/linux-{amd64,arm64}/{kube-apiserver,etcd,kubectl}
 # LINE is the Kubernetes line.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -16,9 +16,6 @@ need_line
 
 # The release of the patch set over one upstream version: the N of v1.37.1+fairlead.N.
 FAIRLEAD_RELEASE=${FAIRLEAD_RELEASE:-1}
-
-KUBERNETES_VERSION=$(awk '$1 == "k8s.io/kubernetes" {print $2}' "staging/lines/${LINE}/upstream.lock")
-[[ -n ${KUBERNETES_VERSION} ]] || fail "staging/lines/${LINE}/upstream.lock has no k8s.io/kubernetes"
 
 # ldflags VERSION: what k8s.io/component-base/version and its twin in client-go report, in --version, /version, the
 # user agent and the metric kubernetes_build_info. The date is that of the commit, so that builds can be repeated.
@@ -45,7 +42,7 @@ build() {
   local flags
   flags=$(ldflags "$3")
   say "building $1"
-  go build "${@:4}" -ldflags "${flags}" -o "$1" "$2"
+  go_line build "${@:4}" -ldflags "${flags}" -o "$1" "$2"
 }
 
 SERVER_VERSION=${KUBERNETES_VERSION}+fairlead.${FAIRLEAD_RELEASE}
@@ -55,36 +52,60 @@ server() {
   build "$1/kube-apiserver" ./cmd/kube-apiserver "${SERVER_VERSION}" "${@:2}"
 }
 
-# stock_modfile writes a go.mod in which no module is replaced by a patched one.
-stock_modfile() {
-  mkdir -p _output/stock
-  sed -E "s#=> \./staging/src/${LINE}/(\S+)#=> \1 v0${KUBERNETES_VERSION#v1}#" go.mod >_output/stock/go.mod.new
-  # Another time of change would make the go command look again.
-  cmp -s _output/stock/go.mod.new _output/stock/go.mod || cp _output/stock/go.mod.new _output/stock/go.mod
-  [[ -e _output/stock/go.sum ]] || cp go.sum _output/stock/go.sum
-  rm _output/stock/go.mod.new
+# tools DIRECTORY [FLAG...]: the other programs that envtest needs.
+tools() {
+  build "$1/kubectl" k8s.io/kubernetes/cmd/kubectl "${KUBERNETES_VERSION}" "${@:2}"
+  build "$1/etcd" go.etcd.io/etcd/server/v3 "${KUBERNETES_VERSION}" "${@:2}"
+}
+
+# stock_module DIRECTORY writes a module that requires k8s.io/kubernetes and nothing else. So all modules have the
+# versions that upstream chose, whatever ours requires.
+stock_module() {
+  local upstream_mod upstream
+  upstream_mod=$(downloaded k8s.io/kubernetes "${KUBERNETES_VERSION}" GoMod)
+  upstream=$(downloaded k8s.io/kubernetes "${KUBERNETES_VERSION}" Dir)
+  mkdir -p "$1"
+  {
+    echo "module stock"
+    grep -E '^(go|godebug) ' "${upstream_mod}"
+    echo "require k8s.io/kubernetes ${KUBERNETES_VERSION}"
+    published_modules "${upstream_mod}" | sed -E "s#.*#replace & => & v0${KUBERNETES_VERSION#v1}#"
+  } >"$1/go.mod.new"
+  # The go command adds requirements to go.mod. Another time of change would make it look again.
+  if ! cmp -s "$1/go.mod.new" "$1/go.mod.start"; then
+    cp "$1/go.mod.new" "$1/go.mod"
+    sort -u "${upstream}/go.sum" "${LINE_MOD%.mod}.sum" >"$1/go.sum"
+    mv "$1/go.mod.new" "$1/go.mod.start"
+  fi
+}
+
+# stock DIRECTORY
+stock() {
+  local flags
+  stock_module "$1"
+  flags=$(ldflags "${KUBERNETES_VERSION}")
+  say "building $1/kube-apiserver"
+  go build -C "$1" -mod=mod -ldflags "${flags}" -o kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
 }
 
 case ${1:-} in
   stock)
-    stock_modfile
-    build _output/stock/kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "${KUBERNETES_VERSION}" \
-      -modfile=_output/stock/go.mod -mod=mod
+    stock "${LINE_OUT}/stock"
     ;;
   server)
-    server _output/bin
-    build _output/bin/fairlead-run ./hack/run "${SERVER_VERSION}"
+    server "${LINE_OUT}/bin"
+    build "${LINE_OUT}/bin/fairlead-run" ./hack/run "${SERVER_VERSION}"
     ;;
   envtest)
-    server _output/bin
-    mkdir -p _output/envtest
-    ln -f _output/bin/kube-apiserver _output/envtest/kube-apiserver
-    build _output/envtest/kubectl k8s.io/kubernetes/cmd/kubectl "${KUBERNETES_VERSION}"
-    build _output/envtest/etcd go.etcd.io/etcd/server/v3 "${KUBERNETES_VERSION}"
+    server "${LINE_OUT}/bin"
+    mkdir -p "${LINE_OUT}/envtest"
+    ln -f "${LINE_OUT}/bin/kube-apiserver" "${LINE_OUT}/envtest/kube-apiserver"
+    tools "${LINE_OUT}/envtest"
     ;;
   release)
     for arch in amd64 arm64; do
-      GOOS=linux GOARCH=${arch} server "_output/release/linux-${arch}" -trimpath
+      GOOS=linux GOARCH=${arch} server "${LINE_OUT}/release/linux-${arch}" -trimpath
+      GOOS=linux GOARCH=${arch} tools "${LINE_OUT}/release/linux-${arch}" -trimpath
     done
     ;;
   *)

@@ -17,6 +17,10 @@ export ROOT
 # Binaries are static; tests are built the same way, so that they share every compiled package with them.
 export CGO_ENABLED=0
 
+# The Go modules of tools that do not depend on the Kubernetes line.
+# shellcheck disable=SC2034 # for the scripts that source this
+TOOL_MODULES=(hack/patchset hack/bench)
+
 # fail prints one line that says what to do, and ends the script.
 fail() {
   echo "fairlead: $*" >&2
@@ -29,11 +33,33 @@ need() {
 }
 
 # need_line fails unless LINE names a Kubernetes line. It has no default here: the Makefile has one, and passes it on.
+# What is built for the line goes to ${LINE_OUT}; ${LINE_MOD} is its module file.
 need_line() {
   local lines=(staging/lines/*)
   [[ -n ${LINE:-} && -d staging/lines/${LINE} ]] ||
     fail "LINE is ${LINE:-not set}: set it to a Kubernetes line (${lines[*]##*/}), as in: LINE=${lines[-1]##*/} $0"
   export LINE
+  # shellcheck disable=SC2034 # for the scripts that source this
+  LINE_OUT=_output/${LINE}
+  LINE_MOD=$(line_mod_in .)
+  KUBERNETES_VERSION=$(awk '$1 == "k8s.io/kubernetes" {print $2}' "staging/lines/${LINE}/upstream.lock")
+  [[ -n ${KUBERNETES_VERSION} ]] || fail "staging/lines/${LINE}/upstream.lock has no k8s.io/kubernetes"
+}
+
+# line_mod_in DIRECTORY prints the module file of the line there: go.<line>.mod, or go.mod for the default line.
+line_mod_in() {
+  if [[ -e $1/go.${LINE}.mod ]]; then echo "go.${LINE}.mod"; else echo go.mod; fi
+}
+
+# is_default_line reports whether go.mod is the module file of the line.
+is_default_line() { [[ ${LINE_MOD} == go.mod ]]; }
+
+# go_line runs the go command, and whatever runs it in turn, with the module file of the line. For the main module only.
+go_line() {
+  local flags
+  flags=$(go env GOFLAGS)
+  if ! cmp -s go.mod "${LINE_MOD}"; then flags+=" -modfile=${ROOT}/${LINE_MOD}"; fi
+  GOFLAGS=${flags} go "$@"
 }
 
 # say prints progress.
@@ -68,16 +94,18 @@ tree_files() {
   done
 }
 
-# in_copy SCRIPT...: runs scripts of hack/ in a copy of the tree, so that a verify script changes nothing. The copy
-# is in ${COPY} afterwards and goes away with the script.
+# in_copy COMMAND...: runs a command at the root of a copy of the tree, in which go.mod is the module file of the line. So
+# a verify script changes nothing, and what fails with the flag -modfile works: golang.org/x/tools, and all that loads
+# packages with it. The copy is in ${COPY} afterwards and goes away with the script.
 in_copy() {
   COPY=$(mktemp -d "${TMPDIR:-/tmp}/fairlead-verify.XXXXXX")
   trap 'rm -rf "${COPY}"' EXIT
   tree_files . | tar --null --files-from=- --create --file=- | tar -x -C "${COPY}" -f -
   mkdir -p "${COPY}/staging/src"
   cp -a "staging/src/${LINE}" "${COPY}/staging/src/"
-  local script
-  for script in "$@"; do
-    "${COPY}/hack/${script}"
-  done
+  if ! is_default_line; then
+    cp "go.${LINE}.mod" "${COPY}/go.mod"
+    cp "go.${LINE}.sum" "${COPY}/go.sum"
+  fi
+  (cd "${COPY}" && "$@")
 }

@@ -2,18 +2,21 @@
 # Copyright The fairlead Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Runs our unit tests.
+# Runs our unit tests, those of tools that do not depend on the line with the default line only.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-say "unit tests of hack/patchset"
-go test -C hack/patchset ./...
+need_line
 
-say "unit tests of hack/bench"
-go test -C hack/bench ./...
+if is_default_line; then
+  for module in "${TOOL_MODULES[@]}"; do
+    say "unit tests of ${module}"
+    go test -C "${module}" ./...
+  done
+fi
 
-say "unit tests"
-packages=$(go list ./... | grep -v /test/integration)
+say "unit tests of ${LINE}"
+packages=$(go_line list ./... | grep -v /test/integration)
 # shellcheck disable=SC2086 # a list
-go test ${packages}
+go_line test ${packages}

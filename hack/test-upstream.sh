@@ -36,8 +36,8 @@ patched=$(patched_packages)
 mapfile -t packages <<<"${patched}"
 
 say "upstream's tests of $((${#packages[@]} + ${#BESIDE[@]})) packages, gates off"
-go test ${SKIP:+-skip "${SKIP}"} "${packages[@]}" "${BESIDE[@]}"
+go_line test ${SKIP:+-skip "${SKIP}"} "${packages[@]}" "${BESIDE[@]}"
 
 say "the same, gates on"
-go test ${SKIP:+-skip "${SKIP}"} -ldflags "-X github.com/fairlead-dev/fairlead/pkg/features.defaultOn=true" \
+go_line test ${SKIP:+-skip "${SKIP}"} -ldflags "-X github.com/fairlead-dev/fairlead/pkg/features.defaultOn=true" \
   "${packages[@]}" "${BESIDE[@]}"

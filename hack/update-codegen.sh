@@ -4,7 +4,7 @@
 
 # Generates everything that is generated from the types in pkg/apis/apiextensions and from the patched types in
 # staging/src: deepcopy, conversion, protobuf, OpenAPI, apply configurations. What is generated in staging/src is
-# exported to generated.patch afterwards.
+# exported to generated.patch afterwards. What is generated in pkg serves all lines; the default line makes it.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -14,10 +14,21 @@ need_line
 need protoc "install it with: apt-get install protobuf-compiler"
 patchset stage --line "${LINE}"
 
-BIN=${ROOT}/_output/bin/codegen
+if ! cmp -s go.mod "${LINE_MOD}"; then
+  # The generators load packages, which fails with -modfile.
+  in_copy hack/update-codegen.sh
+  cp -r "${COPY}/staging/patches" "${COPY}/staging/lines" staging/
+  rm -r "pkg/apis/apiextensions/testdata/${LINE}"
+  cp -r "${COPY}/pkg/apis/apiextensions/testdata/${LINE}" pkg/apis/apiextensions/testdata/
+  patchset stage --line "${LINE}"
+  exit
+fi
+
+BIN=${ROOT}/${LINE_OUT}/codegen
 say "building the generators"
 mkdir -p "${BIN}"
-go build -C hack/tools/codegen -o "${BIN}/" tool
+CODEGEN_MOD=$(line_mod_in hack/tools/codegen)
+go build -C hack/tools/codegen -modfile="${CODEGEN_MOD}" -o "${BIN}/" tool
 export PATH=${BIN}:${PATH}
 
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/fairlead-codegen.XXXXXX")
@@ -32,11 +43,16 @@ UPSTREAM_HEADER=${STAGED}/hack/boilerplate.go.txt
 [[ -z $(git -C "${STAGED}" status --porcelain) ]] ||
   fail "commit your edits in ${STAGED} first: what is generated becomes a commit of its own (see docs/patches.md)"
 
-LINT=("--lint-rules=known-tags-only,require-explicit-disablement")
+LINT=() # newer generators have it
+if [[ $(deepcopy-gen --help 2>&1) == *--lint-rules* ]]; then
+  LINT=("--lint-rules=known-tags-only,require-explicit-disablement")
+fi
 VERSIONS=("${UPSTREAM}/apis/apiextensions/v1" "${UPSTREAM}/apis/apiextensions/v1beta1")
 
 say "deepcopy"
-deepcopy-gen --output-file zz_generated.deepcopy.go --go-header-file "${OUR_HEADER}" "${OURS}/apis/apiextensions"
+if is_default_line; then
+  deepcopy-gen --output-file zz_generated.deepcopy.go --go-header-file "${OUR_HEADER}" "${OURS}/apis/apiextensions"
+fi
 deepcopy-gen --output-file zz_generated.deepcopy.go --go-header-file "${UPSTREAM_HEADER}" "${LINT[@]}" \
   "${UPSTREAM}/apis/apiextensions" "${UPSTREAM}/apiserver/schema" "${VERSIONS[@]}"
 
@@ -51,7 +67,7 @@ ln -s "${ROOT}/${STAGED}" "${PROTO}/k8s.io/apiextensions-apiserver"
 ln -s "${ROOT}/pkg/apis" "${PROTO}/github.com/fairlead-dev/fairlead/pkg/apis"
 APIMACHINERY=$(go list -m -f '{{.Dir}}' k8s.io/apimachinery)
 ln -s "${APIMACHINERY}" "${PROTO}/k8s.io/apimachinery"
-GOGO=$(go list -C hack/tools/codegen -m -f '{{.Dir}}' github.com/gogo/protobuf)
+GOGO=$(go list -C hack/tools/codegen -modfile="${CODEGEN_MOD}" -m -f '{{.Dir}}' github.com/gogo/protobuf)
 ln -s "${GOGO}" "${PROTO}/github.com/gogo/protobuf"
 
 # protobuf HEADER PACKAGES: a package with a leading "-" is only imported.
@@ -61,27 +77,31 @@ protobuf() {
     --apimachinery-packages "-k8s.io/apimachinery/pkg/util/intstr,-k8s.io/apimachinery/pkg/api/resource,-k8s.io/apimachinery/pkg/runtime/schema,-k8s.io/apimachinery/pkg/runtime,-k8s.io/apimachinery/pkg/apis/meta/v1" \
     --packages "$2"
 }
-protobuf "${OUR_HEADER}" "${OURS}/apis/apiextensions"
+if is_default_line; then protobuf "${OUR_HEADER}" "${OURS}/apis/apiextensions"; fi
 # Upstream's header for these files is the one of its other generated files without the year.
 sed -E '2s/ [0-9]{4} / /' "${UPSTREAM_HEADER}" >"${WORK}/header.txt"
 protobuf "${WORK}/header.txt" "-${OURS}/apis/apiextensions,${UPSTREAM}/apis/apiextensions/v1,${UPSTREAM}/apis/apiextensions/v1beta1"
 
-say "openapi"
-openapi-gen --output-file zz_generated.openapi.go --go-header-file "${OUR_HEADER}" \
-  --output-dir pkg/generated/openapi --output-pkg "${OURS}/generated/openapi" \
-  --output-model-name-file zz_generated.model_name.go --report-filename "${WORK}/violations" \
-  "${OURS}/apis/apiextensions"
-[[ ! -s ${WORK}/violations ]] || fail "API rule violations: $(cat "${WORK}/violations")"
+if is_default_line; then
+  say "openapi"
+  openapi-gen --output-file zz_generated.openapi.go --go-header-file "${OUR_HEADER}" \
+    --output-dir pkg/generated/openapi --output-pkg "${OURS}/generated/openapi" \
+    --output-model-name-file zz_generated.model_name.go --report-filename "${WORK}/violations" \
+    "${OURS}/apis/apiextensions"
+  [[ ! -s ${WORK}/violations ]] || fail "API rule violations: $(cat "${WORK}/violations")"
+fi
 
 # The apply configurations of our types are made beside upstream's, since only what a type with a client reaches is
 # made at all; only ours are kept. Upstream's then refer to them.
 say "apply configurations"
 go run ./hack/models-schema >"${WORK}/models.json"
-applyconfiguration-gen --go-header-file "${OUR_HEADER}" --openapi-schema "${WORK}/models.json" \
-  --output-dir "${WORK}/applyconfiguration" --output-pkg "${OURS}/client/applyconfiguration" \
-  "${UPSTREAM}/apis/apiextensions/v1" "${OURS}/apis/apiextensions"
-find pkg/client/applyconfiguration -name '*.go' ! -name doc.go -delete
-cp -r "${WORK}/applyconfiguration/apis/apiextensions" pkg/client/applyconfiguration/apis/
+if is_default_line; then
+  applyconfiguration-gen --go-header-file "${OUR_HEADER}" --openapi-schema "${WORK}/models.json" \
+    --output-dir "${WORK}/applyconfiguration" --output-pkg "${OURS}/client/applyconfiguration" \
+    "${UPSTREAM}/apis/apiextensions/v1" "${OURS}/apis/apiextensions"
+  find pkg/client/applyconfiguration -name '*.go' ! -name doc.go -delete
+  cp -r "${WORK}/applyconfiguration/apis/apiextensions" pkg/client/applyconfiguration/apis/
+fi
 
 external=()
 for file in pkg/client/applyconfiguration/apis/apiextensions/*.go; do
@@ -101,6 +121,12 @@ go test ./pkg/apis/apiextensions -run TestC3StoredDataStaysReadable >/dev/null
 say "exporting the generated patch"
 if [[ -n $(git -C "${STAGED}" status --porcelain) ]]; then
   git -C "${STAGED}" add --all
-  git -C "${STAGED}" commit --quiet --fixup='HEAD^{/^generated:}'
+  if git -C "${STAGED}" log --format=%s | grep -q '^generated:'; then
+    git -C "${STAGED}" commit --quiet --fixup='HEAD^{/^generated:}'
+  else # a new line: the message is that of another one
+    others=(staging/patches/k8s.io/apiextensions-apiserver/*/generated.patch)
+    sed -e 1d -e '/^---$/,$d' -e 's/^Subject: //' -e "s/^Lines: .*/Lines: ${LINE}/" "${others[0]}" |
+      git -C "${STAGED}" commit --quiet --file=-
+  fi
 fi
 patchset export --line "${LINE}"

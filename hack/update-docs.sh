@@ -7,4 +7,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-go run ./hack/unions-table
+need_line
+
+go_line run ./hack/unions-table

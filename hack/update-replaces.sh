@@ -2,17 +2,17 @@
 # Copyright The fairlead Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Writes into go.mod what the line needs: the locked version of k8s.io/kubernetes, and a replace of each module that is
+# Writes into the module file of the line what it needs: the locked version of k8s.io/kubernetes, and a replace of each module that is
 # staged (by its directory) or published from Kubernetes' own repository (by its version).
 # The block of replaces is all its own; a replace of another module stands on a line outside of the block.
-#   update-replaces.sh [FILE]   another file in place of go.mod
+#   update-replaces.sh [FILE]   another file in place of it
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_line
-file=${1:-go.mod}
-version=$(awk '$1 == "k8s.io/kubernetes" {print $2}' "staging/lines/${LINE}/upstream.lock")
+file=${1:-${LINE_MOD}}
+version=${KUBERNETES_VERSION}
 upstream_mod=$(downloaded k8s.io/kubernetes "${version}" GoMod)
 
 declare -A replacement

@@ -9,8 +9,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_line
 patchset stage --line "${LINE}"
-in_copy update-codegen.sh
-for tree in pkg staging/patches; do
+in_copy hack/update-codegen.sh
+for tree in pkg staging/lines staging/patches; do
   diff -ruN "${tree}" "${COPY}/${tree}" >&2 ||
     fail "generated files are out of date: run LINE=${LINE} hack/update-codegen.sh"
 done

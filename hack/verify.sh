@@ -2,7 +2,8 @@
 # Copyright The fairlead Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Checks everything that needs no running server. All checks run; the failures are named at the end.
+# Checks everything of a line that needs no running server, and with the default line what does not depend on the line.
+# All checks run; the failures are named at the end.
 #   verify.sh            every check
 #   verify.sh CHECK...   these checks; the first failure ends it
 # LINE is the Kubernetes line.
@@ -12,10 +13,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_line
 
-CHECKS=(scripts gofmt_clean patch_lint patch_round_trip patch_stat replaces mod_tidy codegen docs rules vet lint)
-
-# Each Go module that is ours.
-MODULES=(. hack/patchset hack/bench)
+CHECKS=(patch_lint patch_round_trip patch_stat replaces mod_tidy codegen vet lint)
+LINE_MODULE=staging/lines/${LINE}/line
+if is_default_line; then
+  CHECKS=(scripts gofmt_clean docs rules tools_tidy tools_vet tools_lint "${CHECKS[@]}")
+fi
 
 scripts() {
   need shellcheck "install it with: apt-get install shellcheck"
@@ -33,10 +35,22 @@ patch_round_trip() { patchset export --line "${LINE}" --check; }
 patch_stat() { hack/stat.sh; }
 replaces() { hack/verify-replaces.sh; }
 
+tidy() {
+  go mod tidy "$@" -diff >&2 || fail "run: go mod tidy $*"
+}
+
 mod_tidy() {
+  local mod
+  tidy -modfile="${LINE_MOD}"
+  mod=$(line_mod_in hack/tools/codegen)
+  tidy -C hack/tools/codegen -modfile="${mod}"
+  tidy -C "${LINE_MODULE}"
+}
+
+tools_tidy() {
   local module
-  for module in "${MODULES[@]}" hack/tools/codegen hack/tools/lint test/integration/corpus; do
-    go mod tidy -C "${module}" -diff >&2 || fail "run go mod tidy in ${module}"
+  for module in "${TOOL_MODULES[@]}" hack/tools/lint test/integration/corpus; do
+    tidy -C "${module}"
   done
 }
 
@@ -45,18 +59,37 @@ docs() { hack/verify-docs.sh; }
 rules() { hack/verify-rules.sh; }
 
 vet() {
+  go_line vet ./...
+  go vet -C "${LINE_MODULE}" ./...
+}
+
+tools_vet() {
   local module
-  for module in "${MODULES[@]}"; do
+  for module in "${TOOL_MODULES[@]}"; do
     go vet -C "${module}" ./...
   done
 }
 
-lint() {
+golangci_lint() {
+  "${ROOT}/_output/bin/golangci-lint" run --config "${ROOT}/.golangci.yml" ./...
+}
+
+build_golangci_lint() {
   go build -C hack/tools/lint -o "${ROOT}/_output/bin/golangci-lint" \
     github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+}
+
+lint() {
+  build_golangci_lint
+  if is_default_line; then golangci_lint; else in_copy golangci_lint; fi
+  (cd "${LINE_MODULE}" && golangci_lint)
+}
+
+tools_lint() {
+  build_golangci_lint
   local module
-  for module in "${MODULES[@]}"; do
-    (cd "${module}" && "${ROOT}/_output/bin/golangci-lint" run --config "${ROOT}/.golangci.yml" ./...)
+  for module in "${TOOL_MODULES[@]}"; do
+    (cd "${module}" && golangci_lint)
   done
 }
 

@@ -49,23 +49,23 @@ func run() error {
 		return err
 	}
 	server, err := localserver.Start(localserver.Options{
-		Program: program, Dir: runDir, Port: s.port, FeatureGates: s.featureGates,
+		Program: s.program, Dir: runDir, Port: s.port, FeatureGates: s.featureGates,
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is missing: make builds it", program)
+		return fmt.Errorf("%s is missing: make builds it", s.program)
 	}
 	if err != nil {
 		return err
 	}
-	return attend(interrupted, server)
+	return attend(interrupted, server, s.kubectl)
 }
 
 func untilSignal() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 }
 
-// attend waits for the server's start, and then for its end or a signal.
-func attend(interrupted context.Context, server *localserver.Server) error {
+// attend waits for the server's start, and then for its end or a signal. kubectl is the one that the tests build.
+func attend(interrupted context.Context, server *localserver.Server, kubectl string) error {
 	progress := showProgress(server.URL)
 	err := server.WaitReady(interrupted)
 	switch {
@@ -78,7 +78,7 @@ func attend(interrupted context.Context, server *localserver.Server) error {
 	}
 	progress.end("ready")
 
-	printDemo(os.Stdout)
+	printDemo(os.Stdout, kubectl)
 	select {
 	case <-server.Exited():
 		return server.Failure("stopped on its own")

@@ -42,9 +42,9 @@ func (p *progress) end(how string) {
 	fmt.Printf(" %s after %.1fs\n", how, time.Since(p.began).Seconds())
 }
 
-// printDemo prints commands that can be pasted.
-func printDemo(out io.Writer) {
-	kubectl, hint := findKubectl()
+// printDemo prints commands that can be pasted. built is the kubectl that the tests build.
+func printDemo(out io.Writer, built string) {
+	kubectl, hint := findKubectl(built)
 	_, _ = fmt.Fprintf(out, `
 Kubeconfig: %[1]s/kubeconfig   Log: %[1]s/kube-apiserver.log   Stop: Ctrl-C
 
@@ -62,13 +62,12 @@ Try it from another terminal, at the root of the repository%[3]s:
 }
 
 // findKubectl prefers the user's kubectl to the one that the tests build.
-func findKubectl() (kubectl, hint string) {
+func findKubectl(built string) (kubectl, hint string) {
 	if _, err := exec.LookPath("kubectl"); err == nil {
 		return "kubectl", ""
 	}
-	const built = "./_output/envtest/kubectl"
 	if _, err := os.Stat(built); err != nil {
 		hint = " (first build a kubectl: make envtest-assets)"
 	}
-	return built, hint
+	return "./" + built, hint
 }

@@ -72,10 +72,10 @@ func TestDemo(t *testing.T) {
 	t.Setenv("PATH", "")
 	t.Chdir(t.TempDir())
 	var out strings.Builder
-	printDemo(&out)
+	printDemo(&out, "_output/v1.37/envtest/kubectl")
 	for _, want := range []string{
 		"export KUBECONFIG=_output/run/kubeconfig\n",
-		"./_output/envtest/kubectl apply -f examples/field-gates/crd.yaml\n",
+		"./_output/v1.37/envtest/kubectl apply -f examples/field-gates/crd.yaml\n",
 		"make envtest-assets",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -19,26 +19,30 @@ const (
 	defaultPort         = 6443
 	defaultFeatureGates = "APIUnions=true,CRDFieldLevelVersioning=true"
 
-	// Paths are relative to the root of the repository, and so are those in messages.
-	program = "_output/bin/kube-apiserver"
-	runDir  = "_output/run"
+	// runDir is relative to the root of the repository, as all paths in messages are.
+	runDir = "_output/run"
 )
 
 type settings struct {
-	port         int
-	featureGates string
+	// program is the server, and kubectl what make envtest-assets builds beside it.
+	program, kubectl string
+	port             int
+	featureGates     string
 }
 
 // readSettings reads the port and the gates from the environment, where make puts `make run PORT=…`. It changes to the
-// root of the repository; this program is in _output/bin.
+// root of the repository; this program is in _output/<line>/bin.
 func readSettings() (settings, error) {
 	own, err := os.Executable()
 	if err != nil {
 		return settings{}, err
 	}
-	if err := os.Chdir(filepath.Join(filepath.Dir(own), "..", "..")); err != nil {
+	bin := filepath.Dir(own)
+	out := filepath.Dir(bin)
+	if err := os.Chdir(filepath.Join(out, "..", "..")); err != nil {
 		return settings{}, err
 	}
+	line := filepath.Join("_output", filepath.Base(out))
 	port, err := parsePort(os.Getenv("PORT"))
 	if err != nil {
 		return settings{}, err
@@ -47,7 +51,10 @@ func readSettings() (settings, error) {
 	if !found {
 		gates = defaultFeatureGates
 	}
-	return settings{port: port, featureGates: gates}, nil
+	return settings{
+		program: filepath.Join(line, "bin", "kube-apiserver"), kubectl: filepath.Join(line, "envtest", "kubectl"),
+		port: port, featureGates: gates,
+	}, nil
 }
 
 func parsePort(text string) (int, error) {

@@ -64,7 +64,9 @@ func Add(gate featuregate.MutableVersionedFeatureGate) error {
 
 // CheckDependencies returns an error if an enabled feature of fairlead depends on one that is disabled. The server must
 // call it after it has parsed its flags, since not all Kubernetes lines check dependencies.
-func CheckDependencies(gate interface{ Enabled(featuregate.Feature) bool }) error {
+func CheckDependencies(gate interface {
+	Enabled(featuregate.Feature) bool
+}) error {
 	for feature, needed := range dependencies {
 		for _, needs := range needed {
 			if gate.Enabled(feature) && !gate.Enabled(needs) {

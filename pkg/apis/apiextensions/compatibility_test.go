@@ -4,7 +4,9 @@
 package apiextensions_test
 
 import (
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -13,11 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/apitesting/roundtrip"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	baseversion "k8s.io/component-base/version"
 )
 
 // TestC3StoredDataStaysReadable runs upstream's compatibility test (rule C3): a change of any encoding of a CRD shows
-// as a change of testdata/HEAD. The fixtures are separate from upstream's, which lack customFeatureGates and
-// x-kubernetes-unions. hack/update-codegen.sh writes them, with UPDATE_COMPATIBILITY_FIXTURE_DATA=true.
+// as a change of testdata/<line>, and what an older line has stored stays readable. The fixtures are separate from
+// upstream's, which lack customFeatureGates and x-kubernetes-unions. hack/update-codegen.sh writes them, with
+// UPDATE_COMPATIBILITY_FIXTURE_DATA=true.
 func TestC3StoredDataStaysReadable(t *testing.T) {
 	scheme := runtime.NewScheme()
 	var kinds []schema.GroupVersionKind
@@ -41,5 +45,18 @@ func TestC3StoredDataStaysReadable(t *testing.T) {
 			obj.(*crdv1beta1.JSON).Raw = []byte(strconv.Quote(s))
 		},
 	}
+	opts.TestDataDirCurrentVersion, opts.TestDataDirsPreviousVersions = fixtureDirs(t)
 	opts.Complete(t).Run(t)
+}
+
+// fixtureDirs returns the directory with the fixtures of the Kubernetes line of the types, and those of older lines.
+func fixtureDirs(t *testing.T) (current string, previous []string) {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join("testdata", "v*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	current = filepath.Join("testdata", "v"+baseversion.DefaultKubeBinaryVersion)
+	previous = slices.DeleteFunc(dirs, func(dir string) bool { return dir >= current })
+	return current, previous
 }

@@ -6,26 +6,45 @@ package customresource
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
-	"k8s.io/apiserver/pkg/audit"
+	auditpolicy "k8s.io/apiserver/pkg/audit/policy"
+	"k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
 
-// annotationsOf returns the audit annotations that a function adds.
+// annotationsOf returns the audit annotations that a function adds to the event of a request.
 func annotationsOf(t *testing.T, annotate func(context.Context)) map[string]string {
 	t.Helper()
-	ctx := audit.WithAuditContext(t.Context())
-	if err := audit.AuditContextFrom(ctx).Init(audit.RequestAuditConfig{Level: auditinternal.LevelMetadata}, nil); err != nil {
-		t.Fatal(err)
+	annotated := http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { annotate(req.Context()) })
+	log := &auditLog{}
+	policy := auditpolicy.NewFakePolicyRuleEvaluator(auditinternal.LevelMetadata, []auditinternal.Stage{auditinternal.StageRequestReceived})
+	handler := filters.WithAuditInit(filters.WithAudit(annotated, log, policy, nil))
+	req := httptest.NewRequestWithContext(request.WithRequestInfo(t.Context(), &request.RequestInfo{}), http.MethodPut, "/", nil)
+	handler.ServeHTTP(httptest.NewRecorder(), req)
+	if len(log.events) != 1 {
+		t.Fatalf("%d audit events, want 1", len(log.events))
 	}
-	annotate(ctx)
-	return audit.AuditContextFrom(ctx).GetEventAnnotations()
+	return log.events[0].Annotations
+}
+
+// auditLog collects audit events.
+type auditLog struct{ events []*auditinternal.Event }
+
+// ProcessEvents implements audit.Sink.
+func (l *auditLog) ProcessEvents(events ...*auditinternal.Event) bool {
+	for _, event := range events {
+		l.events = append(l.events, event.DeepCopy())
+	}
+	return true
 }
 
 func TestV2EveryActionHasItsAnnotation(t *testing.T) {

@@ -13,12 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	"github.com/fairlead-dev/fairlead/line"
 )
 
 func managed(manager, operation, version, fields string) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: "example.com/" + version,
-		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
+		FieldsType: "FieldsV1", FieldsV1: line.NewFields(fields),
 	}
 }
 
@@ -36,7 +37,7 @@ func applied(fields string) metav1.ManagedFieldsEntry {
 func fieldsByManager(u *unstructured.Unstructured) map[string]string {
 	got := map[string]string{}
 	for _, entry := range u.GetManagedFields() {
-		got[entry.Manager+" "+string(entry.Operation)] = string(entry.FieldsV1.GetRawBytes())
+		got[entry.Manager+" "+string(entry.Operation)] = line.FieldsText(entry.FieldsV1)
 	}
 	return got
 }

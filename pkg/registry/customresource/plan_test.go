@@ -26,6 +26,7 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-dev/fairlead/line"
 	"github.com/fairlead-dev/fairlead/pkg/features"
 )
 
@@ -282,7 +283,7 @@ func TestG7AConvertedWriteKeepsOwnersOfKeptFields(t *testing.T) {
 			}
 			got := map[string]string{}
 			for _, entry := range u.GetManagedFields() {
-				got[entry.Manager] = string(entry.FieldsV1.GetRawBytes())
+				got[entry.Manager] = line.FieldsText(entry.FieldsV1)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

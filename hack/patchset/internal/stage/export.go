@@ -194,12 +194,15 @@ func write(file, text string) error {
 	return nil
 }
 
-// fileOf returns the patch of a name as the series has it or should have it.
+// fileOf returns the patch of a name as the series has it or should have it. What is generated differs between lines.
 func (m *module) fileOf(name string) string {
 	for _, file := range m.line.Series.Of(m.locked.Path) {
 		if filepath.Base(file) == name+".patch" {
 			return file
 		}
+	}
+	if patch.IsGeneratedName(name) {
+		return m.locked.Path + "/" + m.line.Name + "/" + name + ".patch"
 	}
 	return m.locked.Path + "/" + name + ".patch"
 }

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/line"
 )
 
 // TestG7BeforeHasTheEntriesOfAnUpdate (rules G7, U8): TestG7BeforeIsUpstreams compares Before with upstream.
 func TestG7BeforeHasTheEntriesOfAnUpdate(t *testing.T) {
 	persisted, sent := entries{`alice Update v1: {f:spec: {f:a: {}}}`}, entries{`bob Update v1: {f:spec: {f:b: {}}}`}
 	truncated := sent.parse(t)
-	truncated[0].FieldsV1 = metav1.NewFieldsV1(`{"f:spec":{"f:b`)
+	truncated[0].FieldsV1 = line.NewFields(`{"f:spec":{"f:b`)
 	untyped := sent.parse(t)
 	untyped[0].FieldsType = ""
 	for _, tc := range []struct {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/internal/testyaml"
+	"github.com/fairlead-dev/fairlead/line"
 )
 
 const correctSchemaYAML = `
@@ -402,10 +403,10 @@ func TestG7EntriesThatCannotBeDecoded(t *testing.T) {
 		"no apiVersion":         defect(func(e *metav1.ManagedFieldsEntry) { e.APIVersion = "" }),
 		"no fieldsType":         defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsType = "" }),
 		"another fieldsType":    defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsType = "FieldsV2" }),
-		"truncated JSON":        defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = metav1.NewFieldsV1(`{"f:spec":{"f:rep`) }),
-		"no object":             defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = metav1.NewFieldsV1(`[]`) }),
-		"a key that is no JSON": defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = metav1.NewFieldsV1(`{"f:items":{"k:{name}":{}}}`) }),
-		"a key without a kind":  defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = metav1.NewFieldsV1(`{"spec":{}}`) }),
+		"truncated JSON":        defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = line.NewFields(`{"f:spec":{"f:rep`) }),
+		"no object":             defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = line.NewFields(`[]`) }),
+		"a key that is no JSON": defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = line.NewFields(`{"f:items":{"k:{name}":{}}}`) }),
+		"a key without a kind":  defect(func(e *metav1.ManagedFieldsEntry) { e.FieldsV1 = line.NewFields(`{"spec":{}}`) }),
 	} {
 		t.Run("G7: "+name, func(t *testing.T) {
 			objects := parseObjects(t, `spec: {replicas: 3}`, `spec: {replicas: 5}`, `spec: {replicas: 3}`)
@@ -500,7 +501,7 @@ func TestG6OrderAndTimesOfEntries(t *testing.T) {
 // TestG6UnchangedEntriesKeepTheirBytes (rule G6): upstream's store compares encoded entries.
 func TestG6UnchangedEntriesKeepTheirBytes(t *testing.T) {
 	before := entries{`alice Update v1: {f:spec: {f:a: {}, f:b: {}}}`}.parse(t)
-	before[0].FieldsV1 = metav1.NewFieldsV1(`{ "f:spec": {"f:b": {}, "f:a": {}} }`)
+	before[0].FieldsV1 = line.NewFields(`{ "f:spec": {"f:b": {}, "f:a": {}} }`)
 	objects := parseObjects(t, `spec: {a: 1, b: 1}`, `spec: {a: 2, b: 1}`, `spec: {a: 1, b: 1}`)
 	got := mustCorrect(t, Write{
 		Before: before, After: entries{`alice Update v1: {f:spec: {f:b: {}}}`, `bob Update v1: {f:spec: {f:a: {}}}`}.parse(t),

@@ -37,7 +37,7 @@ func (e entries) parse(t testing.TB) []metav1.ManagedFieldsEntry {
 		}
 		entry := metav1.ManagedFieldsEntry{
 			Manager: words[0], Operation: metav1.ManagedFieldsOperationType(words[1]), APIVersion: "example.com/" + words[2],
-			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(asJSON(t, testyaml.Object(t, fields))),
+			FieldsType: "FieldsV1", FieldsV1: line.NewFields(asJSON(t, testyaml.Object(t, fields))),
 		}
 		if len(words) > 3 {
 			entry.Subresource = words[3]
@@ -73,8 +73,8 @@ func described(t testing.TB, from []metav1.ManagedFieldsEntry) []string {
 func canonical(t testing.TB, entry metav1.ManagedFieldsEntry) string {
 	t.Helper()
 	fields := &line.Set{}
-	if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
-		return "no fields: " + string(entry.FieldsV1.GetRawBytes())
+	if err := fields.FromJSON(line.FieldsReader(entry.FieldsV1)); err != nil {
+		return "no fields: " + line.FieldsText(entry.FieldsV1)
 	}
 	text, err := fields.ToJSON()
 	if err != nil {

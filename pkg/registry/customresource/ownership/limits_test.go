@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/internal/testcost"
+	"github.com/fairlead-dev/fairlead/line"
 )
 
 // The tests in this file bound the work for large requests, see package testcost.
@@ -19,7 +20,7 @@ import (
 func entryOf(manager, fields string) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "example.com/v1",
-		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
+		FieldsType: "FieldsV1", FieldsV1: line.NewFields(fields),
 	}
 }
 

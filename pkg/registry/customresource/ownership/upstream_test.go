@@ -220,7 +220,7 @@ func withoutRemovedFields(t testing.TB, u *unstructured.Unstructured) *unstructu
 		if err != nil {
 			t.Fatal(err)
 		}
-		if entry.FieldsV1 = metav1.NewFieldsV1(string(raw)); !present.Empty() {
+		if entry.FieldsV1 = line.NewFields(string(raw)); !present.Empty() {
 			kept = append(kept, entry)
 		}
 	}
