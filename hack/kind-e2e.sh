@@ -17,7 +17,7 @@ need_docker
 need kubectl "install kubectl"
 KUBECONFIG=$(mktemp "${TMPDIR:-/tmp}/fairlead-kind.XXXXXX")
 export KUBECONFIG
-trap 'HA= hack/kind-down.sh; HA=1 hack/kind-down.sh; rm -f "${KUBECONFIG}"' EXIT
+trap 'HA="" hack/kind-down.sh; HA=1 hack/kind-down.sh; rm -f "${KUBECONFIG}"' EXIT
 
 # servers: prints when the API server of each node was started.
 servers() {
