@@ -76,6 +76,13 @@ func (p *Process) Kill() {
 	<-p.exited
 }
 
+// Pause stops the execution of the process until Resume is called. Its connections stay open. A paused process cannot end
+// by itself, but it can be killed.
+func (p *Process) Pause() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Resume continues a paused process.
+func (p *Process) Resume() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
+
 // waitUntil polls until isReady returns true.
 func (p *Process) waitUntil(ctx context.Context, isReady func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("gave up after %v", startTimeout))

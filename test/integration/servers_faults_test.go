@@ -39,6 +39,7 @@ json: {type: integer}
 switcher: {type: integer}
 applier: {type: integer}
 forcer: {type: integer}
+direct: {type: integer}
 replicas: {type: integer}
 containers:
   type: array
@@ -97,7 +98,10 @@ func TestSeveralServers(t *testing.T) {
 	stop := o.start(t)
 
 	f.run(gateOn, func() { f.load.await(t, "with the gate enabled", 0, 1) })
-	f.run(gateFlipping, f.flipAndKill)
+	f.run(gateFlipping, func() {
+		f.flipAndKill()
+		f.flipWhilePaused()
+	})
 	f.setEverywhere(1, false)
 	from := f.revision()
 	f.run(gateOff, func() {
@@ -133,8 +137,8 @@ func (f *faults) run(gate gateState, faults func()) {
 func (f *faults) setEverywhere(server int, on bool) {
 	f.Helper()
 	f.set(server, on)
-	want := map[bool]string{true: "replicas: 7", false: "{}"}[on]
-	f.awaitEverywhere(f.T, fmt.Sprintf("G11: the gate is set to %v through server %d, which takes effect", on, server), f.load.crd, `{replicas: 7}`, want)
+	f.awaitEverywhere(f.T, fmt.Sprintf("G11: the gate is set to %v through server %d, which takes effect", on, server),
+		f.load.crd, `{replicas: 7}`, probed(on))
 }
 
 func (f *faults) set(server int, on bool) {
@@ -169,6 +173,35 @@ func (f *faults) flipAndKill() {
 			f.serveAgain(0)
 		}
 	}
+}
+
+// flipWhilePaused flips the gate while one server is paused, and writes guarded fields through the other. When the paused
+// server goes on, it has requests to finish, and has neither seen the flip nor the writes.
+func (f *faults) flipWhilePaused() {
+	f.Helper()
+	for i := range 2 * len(f.servers) {
+		paused, other, on := f.servers[i%2].api, 1-i%2, i < 2
+		f.setEverywhere(other, !on)
+		if err := paused.Pause(); err != nil {
+			f.Fatal(err)
+		}
+		f.Cleanup(func() { _ = paused.Resume() }) // a paused process cannot stop
+		f.set(other, on)
+		f.servers[other].awaitDryRun(f.T, "G11: the flip takes effect while a server is paused", f.load.crd, `{replicas: 7}`, probed(on))
+		f.load.writeThrough(f.T, other, map[bool]gateState{true: gateOn, false: gateOff}[on])
+		if err := paused.Resume(); err != nil {
+			f.Fatal(err)
+		}
+		f.load.await(f.T, "after a pause", 0, 1)
+	}
+}
+
+// probed returns what the probe of awaitDryRun has in .spec.
+func probed(on bool) string {
+	if on {
+		return "replicas: 7"
+	}
+	return "{}"
 }
 
 // loseServer kills a server in the middle of writes and starts it again.

@@ -44,7 +44,16 @@ type loadWriter struct {
 	force   bool
 }
 
-// loadWriters are writers of every kind.
+// directWriter writes when the test calls it.
+var directWriter = &loadWriter{
+	name: "direct", field: []string{"spec", "direct"}, guarded: []string{"spec", "replicas"},
+	write: func(ctx context.Context, client resource, u *unstructured.Unstructured, n int64) (*unstructured.Unstructured, error) {
+		patch := map[string]any{"spec": map[string]any{"direct": n, "replicas": n}}
+		return sendPatch(ctx, client, u.GetName(), types.MergePatchType, patch, "direct")
+	},
+}
+
+// loadWriters are writers of every kind that write by themselves.
 func loadWriters() []*loadWriter {
 	writers := []*loadWriter{
 		{name: "put", write: putNumber},
@@ -198,6 +207,18 @@ func (l *load) run(ctx context.Context, t *testing.T, w *loadWriter, clients []r
 		select {
 		case <-ctx.Done():
 		case <-time.After(loadPause):
+		}
+	}
+}
+
+// writeThrough writes every object through one server.
+func (l *load) writeThrough(t *testing.T, server int, gate gateState) {
+	t.Helper()
+	client := l.servers[server].customResources(l.crd)
+	for _, object := range l.objects {
+		write := &loadWrite{writer: directWriter, number: l.numbers.Add(1), server: server, object: object, gate: gate}
+		if err := l.send(t.Context(), write, client); err != nil || write.answer == nil {
+			t.Errorf("%v: %v", write, err)
 		}
 	}
 }
