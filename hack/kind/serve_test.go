@@ -196,11 +196,12 @@ func waitUntilReady(t *testing.T, kubeconfig, log string) {
 	t.Fatalf("the server is not ready: %v %s\n%s", err, text, strings.Join(lines[max(0, len(lines)-20):], "\n"))
 }
 
-// checkServer checks that the server is ours and has the gates on.
+// checkServer checks that the server is ours, of the line, and has the gates on.
 func checkServer(t *testing.T, kubeconfig string) {
 	t.Helper()
 	version, err := kubectl(kubeconfig, "get", "--raw", "/version")
-	if err != nil || !strings.Contains(version, "+fairlead.") {
+	ours := regexp.MustCompile(`"gitVersion": "` + regexp.QuoteMeta(line) + `\.\d+\+fairlead\.`)
+	if err != nil || !ours.MatchString(version) {
 		t.Errorf("%v: the version is %s", err, version)
 	}
 	metrics, err := kubectl(kubeconfig, "get", "--raw", "/metrics")
