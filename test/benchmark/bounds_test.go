@@ -19,11 +19,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	auditinternal "k8s.io/apiserver/pkg/apis/audit"
-	"k8s.io/apiserver/pkg/audit"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 
+	"github.com/fairlead-dev/fairlead/internal/testaudit"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/features"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource"
@@ -251,24 +250,22 @@ func allDropped(tb testing.TB, paths int) func() error {
 	}
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "gateway.example.com/v1", "kind": "HTTPRoute", "spec": spec}}
 	return func() error {
-		ctx := audit.WithAuditContext(tb.Context())
-		if err := audit.AuditContextFrom(ctx).Init(audit.RequestAuditConfig{Level: auditinternal.LevelMetadata}, nil); err != nil {
-			return err
-		}
-		_, request := endpoint.Begin(ctx, nil)
-		request.Create(object.DeepCopy())
-		request.Done(ctx, nil)
-		if n := auditBytes(ctx); n == 0 || n > 16<<10 {
+		annotations := testaudit.Annotations(tb.Context(), func(ctx context.Context) {
+			_, request := endpoint.Begin(ctx, nil)
+			request.Create(object.DeepCopy())
+			request.Done(ctx, nil)
+		})
+		if n := sizeOf(annotations); n == 0 || n > 16<<10 {
 			return fmt.Errorf("V2: %d bytes of audit annotations, want some and at most %d", n, 16<<10)
 		}
 		return nil
 	}
 }
 
-// auditBytes returns the size of the audit annotations of a request.
-func auditBytes(ctx context.Context) int {
+// sizeOf returns the size of audit annotations.
+func sizeOf(annotations map[string]string) int {
 	bytes := 0
-	for _, value := range audit.AuditContextFrom(ctx).GetEventAnnotations() {
+	for _, value := range annotations {
 		bytes += len(value)
 	}
 	return bytes

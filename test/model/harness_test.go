@@ -37,11 +37,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/filters"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic"
-	"k8s.io/apiserver/pkg/storage"
-	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
-	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/tools/cache"
@@ -50,7 +46,7 @@ import (
 	"github.com/fairlead-dev/fairlead/pkg/features"
 )
 
-// etcdClient is the client that all handlers share.
+// etcdClient is a client of the etcd that all handlers share.
 var etcdClient *kubernetes.Client
 
 func TestMain(m *testing.M) {
@@ -150,26 +146,16 @@ func (allowAll) Authorize(context.Context, authorizer.Attributes) (authorizer.De
 	return authorizer.DecisionAllow, "", nil
 }
 
-// restOptions makes the handler store every custom resource through etcdClient, without a watch cache.
+// restOptions makes the handler store every custom resource in etcd, without a watch cache.
 type restOptions struct{}
 
 // GetRESTOptions returns a new configuration to each caller, since the handler sets its codec in it.
 func (restOptions) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
 	config := storagebackend.NewDefaultConfig("/model", unstructured.UnstructuredJSONScheme)
+	config.Transport.ServerList = etcdClient.Endpoints()
 	return generic.RESTOptions{
-		StorageConfig: config.ForResource(resource), Decorator: newStorage, ResourcePrefix: "objects",
+		StorageConfig: config.ForResource(resource), Decorator: generic.UndecoratedStorage, ResourcePrefix: "objects",
 	}, nil
-}
-
-// newStorage is a generic.StorageDecorator.
-func newStorage(config *storagebackend.ConfigForResource, resourcePrefix string, _ func(runtime.Object) (string, error),
-	newFunc, newListFunc func() runtime.Object, _ storage.AttrFunc, _ storage.IndexerFuncs, _ *cache.Indexers,
-) (storage.Interface, factory.DestroyFunc, error) {
-	versioner := storage.APIObjectVersioner{}
-	store, err := etcd3.New(etcdClient, nil, config.Codec, newFunc, newListFunc, config.Prefix, resourcePrefix,
-		config.GroupResource, identity.NewEncryptCheckTransformer(), etcd3.NewDefaultLeaseManagerConfig(),
-		etcd3.NewDefaultDecoder(config.Codec, versioner), versioner)
-	return store, func() {}, err
 }
 
 // call is one HTTP request.

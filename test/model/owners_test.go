@@ -10,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/line"
 )
 
 // owners are the fields that each managedFields entry lists. The key identifies the entry: manager, operation,
@@ -28,7 +30,7 @@ func ownersOf(object map[string]any) owners {
 			version = ""
 		}
 		set := fieldSet{}
-		set.add(nil, decode[map[string]any](entry.FieldsV1.GetRawString()))
+		set.add(nil, decode[map[string]any](line.FieldsText(entry.FieldsV1)))
 		out[strings.Join([]string{entry.Manager, string(entry.Operation), entry.Subresource, version}, " ")] = set
 	}
 	return out

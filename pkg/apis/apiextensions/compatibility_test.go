@@ -52,11 +52,11 @@ func TestC3StoredDataStaysReadable(t *testing.T) {
 // fixtureDirs returns the directory with the fixtures of the Kubernetes line of the types, and those of older lines.
 func fixtureDirs(t *testing.T) (current string, previous []string) {
 	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join("testdata", "v*"))
+	line := "v" + baseversion.DefaultKubeBinaryVersion
+	previous, err := filepath.Glob(filepath.Join("testdata", "previous", "v*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	current = filepath.Join("testdata", "v"+baseversion.DefaultKubeBinaryVersion)
-	previous = slices.DeleteFunc(dirs, func(dir string) bool { return dir >= current })
-	return current, previous
+	previous = slices.DeleteFunc(previous, func(dir string) bool { return filepath.Base(dir) >= line })
+	return filepath.Join("testdata", line), previous
 }

@@ -6,46 +6,15 @@ package customresource
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	auditinternal "k8s.io/apiserver/pkg/apis/audit"
-	auditpolicy "k8s.io/apiserver/pkg/audit/policy"
-	"k8s.io/apiserver/pkg/endpoints/filters"
-	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/fairlead-dev/fairlead/internal/testaudit"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/fieldgate"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
 )
-
-// annotationsOf returns the audit annotations that a function adds to the event of a request.
-func annotationsOf(t *testing.T, annotate func(context.Context)) map[string]string {
-	t.Helper()
-	annotated := http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { annotate(req.Context()) })
-	log := &auditLog{}
-	policy := auditpolicy.NewFakePolicyRuleEvaluator(auditinternal.LevelMetadata, []auditinternal.Stage{auditinternal.StageRequestReceived})
-	handler := filters.WithAuditInit(filters.WithAudit(annotated, log, policy, nil))
-	req := httptest.NewRequestWithContext(request.WithRequestInfo(t.Context(), &request.RequestInfo{}), http.MethodPut, "/", nil)
-	handler.ServeHTTP(httptest.NewRecorder(), req)
-	if len(log.events) != 1 {
-		t.Fatalf("%d audit events, want 1", len(log.events))
-	}
-	return log.events[0].Annotations
-}
-
-// auditLog collects audit events.
-type auditLog struct{ events []*auditinternal.Event }
-
-// ProcessEvents implements audit.Sink.
-func (l *auditLog) ProcessEvents(events ...*auditinternal.Event) bool {
-	for _, event := range events {
-		l.events = append(l.events, event.DeepCopy())
-	}
-	return true
-}
 
 func TestV2EveryActionHasItsAnnotation(t *testing.T) {
 	outcome := func(path, gate, action string) fieldgate.Outcome {
@@ -73,7 +42,7 @@ func TestV2EveryActionHasItsAnnotation(t *testing.T) {
 		},
 	} {
 		t.Run("V2: "+tc.name, func(t *testing.T) {
-			got := annotationsOf(t, func(ctx context.Context) { annotateOutcomes(ctx, tc.outcomes) })
+			got := testaudit.Annotations(t.Context(), func(ctx context.Context) { annotateOutcomes(ctx, tc.outcomes) })
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -93,7 +62,7 @@ func TestV2AnnotationsOfGatesAreBounded(t *testing.T) {
 			Action:        []fieldgate.Action{"dropped", "kept", "removed", "deprecated"}[i%4],
 		})
 	}
-	got := annotationsOf(t, func(ctx context.Context) { annotateOutcomes(ctx, outcomes) })
+	got := testaudit.Annotations(t.Context(), func(ctx context.Context) { annotateOutcomes(ctx, outcomes) })
 	if len(got) != 4 {
 		t.Fatalf("%d annotations", len(got))
 	}
@@ -116,7 +85,7 @@ func TestV2AnnotationsOfUnionsAreBounded(t *testing.T) {
 			key := fmt.Sprintf("%04d%s", i, strings.Repeat("k", keyBytes))
 			cleared = append(cleared, union.Cleared{Members: []string{"git"}, Path: []union.Step{{Name: "map"}, {Name: key}}})
 		}
-		got := annotationsOf(t, func(ctx context.Context) { annotateCleared(ctx, cleared) })[clearedAnnotation]
+		got := testaudit.Annotations(t.Context(), func(ctx context.Context) { annotateCleared(ctx, cleared) })[clearedAnnotation]
 		if len(got) > maxAnnotation || len(got) < maxAnnotation-200 {
 			t.Errorf("keys of %d bytes: %d bytes", keyBytes, len(got))
 		}

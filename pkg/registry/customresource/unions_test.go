@@ -22,6 +22,7 @@ import (
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/component-base/metrics/testutil"
 
+	"github.com/fairlead-dev/fairlead/internal/testaudit"
 	"github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	"github.com/fairlead-dev/fairlead/pkg/features"
 	"github.com/fairlead-dev/fairlead/pkg/registry/customresource/union"
@@ -472,7 +473,7 @@ func TestR2WithoutUnionsNothingIsAllocated(t *testing.T) {
 func TestV2ClearedMembersAreAnnotated(t *testing.T) {
 	annotated := func(cleared ...union.Cleared) string {
 		t.Helper()
-		return annotationsOf(t, func(ctx context.Context) { annotateCleared(ctx, cleared) })[clearedAnnotation]
+		return testaudit.Annotations(t.Context(), func(ctx context.Context) { annotateCleared(ctx, cleared) })[clearedAnnotation]
 	}
 	at := func(key string, members ...string) union.Cleared {
 		return union.Cleared{Members: members, Path: []union.Step{{Name: "map"}, {Name: key}}}
