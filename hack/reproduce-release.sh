@@ -2,8 +2,8 @@
 # Copyright The fairlead Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Fails unless a release that is built here and one from a clone in another directory, with an empty build cache, are the
-# same files. It takes about half an hour on two cores. LINE is the Kubernetes line.
+# Fails unless a release that is built here and one from a clone in another directory, with an empty build cache, are
+# the same files. It takes about half an hour on two cores. LINE is the Kubernetes line.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

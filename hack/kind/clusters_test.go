@@ -76,7 +76,8 @@ func readPod(t *testing.T, dir string) *pod {
 func initPod(t *testing.T, node *container) *pod {
 	t.Helper()
 	dir := t.TempDir()
-	runKubeadm(t, dir, "init", "phase", "control-plane", "apiserver", "--dry-run", "--config", node.file("/kind/kubeadm.conf"))
+	runKubeadm(t, dir, "init", "phase", "control-plane", "apiserver", "--dry-run",
+		"--config", node.file("/kind/kubeadm.conf"))
 	return readPod(t, dir)
 }
 
@@ -125,21 +126,26 @@ func TestClusters(t *testing.T) {
 			c := newCheckout(t)
 			nodes := c.up(test.env)
 			checkNodes(t, c, nodes, test.nodes)
-			stock := c.stockPod()
-			p := initPod(t, nodes[initNode])
-			checkPod(t, p, stock)
-			cluster := startCluster(t, nodes[initNode])
-			cluster.serve(t, p, func(kubeconfig string) {
-				cluster.prepareJoin(t, nodes[initNode], kubeconfig)
-				tryExamples(t, kubeconfig)
-				for _, node := range nodes[1:] {
-					joined := joinPod(t, cluster, node, kubeconfig)
-					checkPod(t, joined, replaceIP(stock, nodes[initNode].IP, node.IP))
-					cluster.serve(t, joined, func(kubeconfig string) { tryExamples(t, kubeconfig) })
-				}
-			})
+			runServers(t, nodes, c.stockPod())
 		})
 	}
+}
+
+// runServers runs the server of the first node, and beside it those of the others, one after the other.
+func runServers(t *testing.T, nodes []*container, stock *pod) {
+	t.Helper()
+	first := initPod(t, nodes[initNode])
+	checkPod(t, first, stock)
+	cluster := startCluster(t, nodes[initNode])
+	cluster.serve(t, first, func(kubeconfig string) {
+		tryExamples(t, kubeconfig)
+		cluster.prepareJoin(t, nodes[initNode], kubeconfig)
+		for _, node := range nodes[initNode+1:] {
+			joined := joinPod(t, cluster, node, kubeconfig)
+			checkPod(t, joined, replaceIP(stock, nodes[initNode].IP, node.IP))
+			cluster.serve(t, joined, func(kubeconfig string) { tryExamples(t, kubeconfig) })
+		}
+	})
 }
 
 // checkNodes checks the containers that kind creates, and that the first one runs kubeadm init and the others join.
@@ -229,7 +235,8 @@ func TestTheConfigurationWorksWithoutTheScript(t *testing.T) {
 	c := newCheckout(t)
 	c.up() // builds kind
 	c.containers = t.TempDir()
-	command := c.command(filepath.Join("_output", "bin", "kind"), "create", "cluster", "--config", "hack/kind/cluster.yaml")
+	command := c.command(filepath.Join("_output", "bin", "kind"), "create", "cluster",
+		"--config", "hack/kind/cluster.yaml")
 	command.Dir = c.dir
 	if text, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)

@@ -161,6 +161,20 @@ var flagsWithValue = []string{"--name", "--hostname", "--label", "--net", "--sec
 
 func runContainer(dir string, args []string) error {
 	c := &container{Labels: map[string]string{}}
+	args = c.parse(args)
+	c.Image, c.dir = args[0], filepath.Join(dir, c.Name)
+	// fairlead-control-plane has 192.0.2.11, fairlead-control-plane2 has 192.0.2.12.
+	number := strings.TrimLeft(c.Name, "abcdefghijklmnopqrstuvwxyz-")
+	c.IP = "192.0.2.1" + max(number, "1")
+	version, _, _ := strings.Cut(strings.TrimPrefix(c.Image, "kindest/node:"), "@")
+	if err := writeFile(c.file("/kind/version"), version+"\n"); err != nil {
+		return err
+	}
+	return c.save()
+}
+
+// parse reads the flags of docker run and returns what follows.
+func (c *container) parse(args []string) []string {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		flag, value, found := strings.Cut(args[0], "=")
 		args = args[1:]
@@ -179,15 +193,7 @@ func runContainer(dir string, args []string) error {
 			c.Endpoint, _, _ = strings.Cut(value, ":6443/")
 		}
 	}
-	c.Image, c.dir = args[0], filepath.Join(dir, c.Name)
-	// fairlead-control-plane has 192.0.2.11, fairlead-control-plane2 has 192.0.2.12.
-	number := strings.TrimLeft(c.Name, "abcdefghijklmnopqrstuvwxyz-")
-	c.IP = "192.0.2.1" + max(number, "1")
-	version, _, _ := strings.Cut(strings.TrimPrefix(c.Image, "kindest/node:"), "@")
-	if err := writeFile(c.file("/kind/version"), version+"\n"); err != nil {
-		return err
-	}
-	return c.save()
+	return args
 }
 
 func inspect(dir string, args []string) error {
@@ -237,12 +243,7 @@ func execute(dir string, args []string) error {
 	case "mkdir":
 		return nil
 	case "cat":
-		text, err := os.ReadFile(c.file(command[1]))
-		if err != nil {
-			text = []byte("# " + command[1] + "\n")
-		}
-		_, err = os.Stdout.Write(text)
-		return err
+		return c.print(command[1])
 	case "cp":
 		text, err := io.ReadAll(os.Stdin)
 		if err != nil {
@@ -253,6 +254,19 @@ func execute(dir string, args []string) error {
 		c.Commands = append(c.Commands, strings.Join(command, " "))
 		return errors.Join(c.save(), act(c, command))
 	}
+}
+
+// print prints a file. kind reads some that only a node image has.
+func (c *container) print(path string) error {
+	text, err := os.ReadFile(c.file(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return reply("# " + path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(text)
+	return err
 }
 
 func act(c *container, command []string) error {

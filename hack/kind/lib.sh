@@ -12,7 +12,8 @@ CLUSTER=fairlead${HA:+-ha}
 # need_docker fails unless a Docker engine answers.
 need_docker() {
   need docker "install Docker; kind runs each node of a cluster as a container"
-  docker version >/dev/null 2>&1 || fail "the Docker engine does not answer: start it; docker version says what is wrong"
+  docker version >/dev/null 2>&1 ||
+    fail "the Docker engine does not answer: start it; docker version says what is wrong"
 }
 
 # kind_tool runs the version of kind that hack/kind/go.mod has, built once.

@@ -62,8 +62,10 @@ func newCheckout(t *testing.T) *checkout {
 		t: t, dir: filepath.Join(base, "repository"), path: filepath.Join(base, "path"),
 		containers: filepath.Join(base, "containers"), kubeconfig: filepath.Join(base, "kubeconfig"),
 	}
-	c.copy("hack/lib.sh", "hack/kind-up.sh", "hack/kind-down.sh", "hack/kind/lib.sh", "hack/kind/go.mod", "hack/kind/go.sum",
-		"hack/kind/cluster.yaml", "hack/kind/cluster-ha.yaml", "hack/kind/node-images", "staging/lines/"+line+"/upstream.lock")
+	c.copy("hack/lib.sh", "hack/kind-up.sh", "hack/kind-down.sh", "hack/kind/lib.sh",
+		"hack/kind/go.mod", "hack/kind/go.sum", "hack/kind/node-images",
+		"hack/kind/cluster.yaml", "hack/kind/cluster-ha.yaml",
+		"staging/lines/"+line+"/upstream.lock")
 	c.write("_output/"+line+"/release/linux-amd64/kube-apiserver", "#!/bin/sh\n")
 	if err := os.MkdirAll(c.path, 0o755); err != nil {
 		t.Fatal(err)

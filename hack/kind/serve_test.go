@@ -108,8 +108,8 @@ func (c *cluster) kubeconfig(t *testing.T, address string) string {
 	return file
 }
 
-// prepareJoin stores in the cluster what kubeadm init stores there for kubeadm join, from the unchanged configuration of
-// the first node.
+// prepareJoin stores in the cluster what kubeadm init stores there for kubeadm join, from the unchanged configuration
+// of the first node.
 func (c *cluster) prepareJoin(t *testing.T, node *container, kubeconfig string) {
 	t.Helper()
 	for _, phase := range [][]string{{"upload-config", "kubeadm"}, {"bootstrap-token", "--skip-token-print"}} {
@@ -124,7 +124,8 @@ func (c *cluster) prepareJoin(t *testing.T, node *container, kubeconfig string) 
 func signClusterInfo(t *testing.T, kubeconfig string) {
 	t.Helper()
 	const id, secret = "abcdef", "0123456789abcdef"
-	info, err := kubectl(kubeconfig, "get", "configmap", "cluster-info", "-n", "kube-public", "-o", "jsonpath={.data.kubeconfig}")
+	info, err := kubectl(kubeconfig, "get", "configmap", "cluster-info", "-n", "kube-public",
+		"-o", "jsonpath={.data.kubeconfig}")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, info)
 	}
@@ -133,7 +134,8 @@ func signClusterInfo(t *testing.T, kubeconfig string) {
 	mac := hmac.New(sha256.New, []byte(secret))
 	_, _ = mac.Write([]byte(header + "." + encode([]byte(info))))
 	patch := fmt.Sprintf(`{"data":{"jws-kubeconfig-%s":"%s..%s"}}`, id, header, encode(mac.Sum(nil)))
-	if text, err := kubectl(kubeconfig, "patch", "configmap", "cluster-info", "-n", "kube-public", "-p", patch); err != nil {
+	text, err := kubectl(kubeconfig, "patch", "configmap", "cluster-info", "-n", "kube-public", "-p", patch)
+	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 }
@@ -178,7 +180,8 @@ func freeAddress(t *testing.T) string {
 }
 
 func kubectl(kubeconfig string, args ...string) (string, error) {
-	text, err := exec.Command(filepath.Join(assets, "kubectl"), append(args, "--kubeconfig", kubeconfig)...).CombinedOutput()
+	args = append(args, "--kubeconfig", kubeconfig)
+	text, err := exec.Command(filepath.Join(assets, "kubectl"), args...).CombinedOutput()
 	return string(text), err
 }
 
@@ -210,7 +213,7 @@ func checkServer(t *testing.T, kubeconfig string) {
 	}
 	for _, gate := range []string{"APIUnions", "CRDFieldLevelVersioning"} {
 		enabled := slices.ContainsFunc(strings.Split(metrics, "\n"), func(row string) bool {
-			return strings.HasPrefix(row, fmt.Sprintf("kubernetes_feature_enabled{name=%q", gate)) && strings.HasSuffix(row, " 1")
+			return strings.HasPrefix(row, `kubernetes_feature_enabled{name="`+gate+`"`) && strings.HasSuffix(row, " 1")
 		})
 		if !enabled {
 			t.Errorf("the gate %s is off", gate)

@@ -84,7 +84,16 @@ func loadOCI(t *testing.T, file, arch string) v1.Image {
 	if len(manifest.Manifests) != 1 {
 		t.Fatalf("%d images, want one", len(manifest.Manifests))
 	}
-	only := manifest.Manifests[0]
+	checkDescriptor(t, manifest.Manifests[0], arch)
+	img, err := index.Image(manifest.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+func checkDescriptor(t *testing.T, only v1.Descriptor, arch string) {
+	t.Helper()
 	if only.Platform == nil || only.Platform.String() != "linux/"+arch {
 		t.Errorf("the platform is %v", only.Platform)
 	}
@@ -95,11 +104,6 @@ func loadOCI(t *testing.T, file, arch string) v1.Image {
 	if !reflect.DeepEqual(only.Annotations, want) {
 		t.Errorf("the annotations are %v", only.Annotations)
 	}
-	img, err := index.Image(only.Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return img
 }
 
 func checkConfig(t *testing.T, img v1.Image, arch string) {
@@ -147,12 +151,19 @@ func checkLayer(t *testing.T, img v1.Image, server string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = content.Close() }()
-	var names []string
-	archive := tar.NewReader(content)
+	want := []string{"usr/", "usr/local/", "usr/local/bin/", "usr/local/bin/kube-apiserver"}
+	if names := checkEntries(t, tar.NewReader(content), server); !reflect.DeepEqual(names, want) {
+		t.Errorf("the image has %q", names)
+	}
+}
+
+// checkEntries returns the names of the entries of a layer.
+func checkEntries(t *testing.T, archive *tar.Reader, server string) (names []string) {
+	t.Helper()
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			break
+			return names
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -164,9 +175,6 @@ func checkLayer(t *testing.T, img v1.Image, server string) {
 		if header.Typeflag == tar.TypeReg {
 			checkSame(t, archive, server)
 		}
-	}
-	if want := []string{"usr/", "usr/local/", "usr/local/bin/", "usr/local/bin/kube-apiserver"}; !reflect.DeepEqual(names, want) {
-		t.Errorf("the image has %q", names)
 	}
 }
 

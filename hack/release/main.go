@@ -45,8 +45,12 @@ func newCommand() *cobra.Command {
 	flags.StringVar(&b.Revision, "revision", "", "commit that the binaries were built from")
 	flags.Int64Var(&epoch, "epoch", 0, "time of that commit, in seconds since 1970")
 	flags.StringSliceVar(&b.Architectures, "arch", []string{"amd64", "arm64"}, "architectures")
+	root.AddCommand(newImagesCommand(b), newAllCommand(b))
+	return root
+}
 
-	images := &cobra.Command{
+func newImagesCommand(b *bundle.Bundle) *cobra.Command {
+	return &cobra.Command{
 		Use: "images", Short: "Write archives of the server's container image", Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := b.Check(bundle.Server); err != nil {
@@ -55,6 +59,9 @@ func newCommand() *cobra.Command {
 			return show(command, b, writeImages)
 		},
 	}
+}
+
+func newAllCommand(b *bundle.Bundle) *cobra.Command {
 	var url string
 	all := &cobra.Command{
 		Use: "all", Short: "Write all files of the release", Args: cobra.NoArgs,
@@ -65,10 +72,9 @@ func newCommand() *cobra.Command {
 			return show(command, b, func(b *bundle.Bundle) ([]string, error) { return writeAll(b, url) })
 		},
 	}
-	all.Flags().StringVar(&url, "url", "", "where the files will be published, for the index of envtest archives (required)")
+	all.Flags().StringVar(&url, "url", "", "where the files will be published, for the index of envtest (required)")
 	_ = all.MarkFlagRequired("url")
-	root.AddCommand(images, all)
-	return root
+	return all
 }
 
 var binaries = []string{bundle.Server, bundle.Etcd, bundle.Kubectl}

@@ -72,8 +72,8 @@ func repository(t *testing.T) string {
 func run(root, subcommand string, flags ...string) error {
 	command := newCommand()
 	command.SetOut(io.Discard)
-	command.SetArgs(append([]string{subcommand, "--root", root, "--line", "v1.37", "--epoch", epoch, "--revision", revision},
-		flags...))
+	args := []string{subcommand, "--root", root, "--line", "v1.37", "--epoch", epoch, "--revision", revision}
+	command.SetArgs(append(args, flags...))
 	return command.Execute()
 }
 
@@ -128,8 +128,13 @@ func TestARelease(t *testing.T) {
 	if len(files) != len(want) {
 		t.Errorf("%d files, want %d: %v", len(files), len(want), files)
 	}
-	if sums := strings.Count(files["SHA256SUMS"], "\n"); sums != len(want)-1 {
-		t.Errorf("%d checksums, want one for each other file:\n%s", sums, files["SHA256SUMS"])
+	checkSums(t, dir, files["SHA256SUMS"], len(want)-1)
+}
+
+func checkSums(t *testing.T, dir, text string, want int) {
+	t.Helper()
+	if sums := strings.Count(text, "\n"); sums != want {
+		t.Errorf("%d checksums, want one for each other file:\n%s", sums, text)
 	}
 	check := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 	check.Dir = dir

@@ -40,7 +40,8 @@ func TestSBOMListsTheModulesOfABinary(t *testing.T) {
 			bom := readSBOM(t, filepath.Join(dir, "kube-apiserver-v1.37.1-fairlead.1-linux-"+arch+".cdx.json"))
 			checkSubject(t, bom, filepath.Join(dir, "linux-"+arch, "kube-apiserver"))
 			checkModules(t, *bom.Components)
-			want := cdx.Dependency{Ref: "pkg:golang/github.com/fairlead-dev/fairlead@v1.37.1%2Bfairlead.1", Dependencies: &[]string{
+			ours := "pkg:golang/github.com/fairlead-dev/fairlead@v1.37.1%2Bfairlead.1"
+			want := cdx.Dependency{Ref: ours, Dependencies: &[]string{
 				"pkg:golang/std@" + strings.TrimPrefix(runtime.Version(), "go"),
 				"pkg:golang/github.com/inconshreveable/mousetrap@v1.1.0",
 				"pkg:golang/k8s.io/apiserver@v0.37.1%2Bfairlead.1",
@@ -84,7 +85,11 @@ func checkModules(t *testing.T, components []cdx.Component) {
 	if !reflect.DeepEqual(unpatched.Properties, sum) {
 		t.Errorf("an unpatched module has the properties %v", unpatched.Properties)
 	}
-	patched := byName["k8s.io/apiserver"]
+	checkPatched(t, byName["k8s.io/apiserver"])
+}
+
+func checkPatched(t *testing.T, patched cdx.Component) {
+	t.Helper()
 	if patched.Version != "v0.37.1+fairlead.1" || patched.Pedigree == nil {
 		t.Fatalf("the patched module is %+v", patched)
 	}
@@ -114,7 +119,8 @@ func TestAModuleInADirectoryMustBeLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := run(root, "all", "--url", url)
-	want := "SBOM of kube-apiserver for amd64: k8s.io/apiserver is replaced by a directory, and upstream.lock of v1.37 does not have it"
+	want := "SBOM of kube-apiserver for amd64: k8s.io/apiserver is replaced by a directory, " +
+		"and upstream.lock of v1.37 does not have it"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}

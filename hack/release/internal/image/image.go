@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -54,24 +55,18 @@ func Write(b *bundle.Bundle, arch string) ([]string, error) {
 }
 
 func build(b *bundle.Bundle, arch string) (v1.Image, error) {
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		reader, writer := io.Pipe()
-		go func() {
-			writer.CloseWithError(bundle.Tar(writer, b.Time, bundle.Entry{
-				Name: directory + "/" + bundle.Server, Path: b.Binary(arch, bundle.Server), Mode: 0o755,
-			}))
-		}()
-		return reader, nil
-	}, tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return openLayer(b, arch), nil },
+		tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
 	if err != nil {
 		return nil, err
 	}
-	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	created := v1.Time{Time: b.Time}
-	img, err = mutate.Append(img, mutate.Addendum{
-		Layer:   layer,
-		History: v1.History{Created: created, CreatedBy: "COPY kube-apiserver /" + directory + "/"},
-	})
+	img, err := mutate.Append(
+		mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON),
+		mutate.Addendum{
+			Layer:   layer,
+			History: v1.History{Created: created, CreatedBy: "COPY kube-apiserver /" + directory + "/"},
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +75,19 @@ func build(b *bundle.Bundle, arch string) (v1.Image, error) {
 		return nil, err
 	}
 	file = file.DeepCopy()
-	file.OS, file.Architecture, file.Created = "linux", arch, created
-	file.Config = config(b)
+	file.OS, file.Architecture, file.Created, file.Config = "linux", arch, created, config(b)
 	return mutate.ConfigFile(img, file)
+}
+
+// openLayer returns the layer while it is written.
+func openLayer(b *bundle.Bundle, arch string) io.ReadCloser {
+	reader, writer := io.Pipe()
+	go func() {
+		writer.CloseWithError(bundle.Tar(writer, b.Time, bundle.Entry{
+			Name: directory + "/" + bundle.Server, Path: b.Binary(arch, bundle.Server), Mode: 0o755,
+		}))
+	}()
+	return reader
 }
 
 func config(b *bundle.Bundle) v1.Config {
@@ -90,7 +95,7 @@ func config(b *bundle.Bundle) v1.Config {
 		"org.opencontainers.image.title":       bundle.Server,
 		"org.opencontainers.image.description": "Kubernetes API server with API unions and CRD field-level versioning",
 		"org.opencontainers.image.version":     b.Version(),
-		"org.opencontainers.image.created":     b.Time.Format("2006-01-02T15:04:05Z07:00"),
+		"org.opencontainers.image.created":     b.Time.Format(time.RFC3339),
 		"org.opencontainers.image.source":      source,
 		"org.opencontainers.image.licenses":    "Apache-2.0",
 	}

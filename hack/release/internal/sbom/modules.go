@@ -46,7 +46,7 @@ func replacement(module *debug.Module) *cdx.Component {
 	by := module.Replace
 	c := library(by.Path, by.Version, by.Sum)
 	if by.Path != module.Path {
-		c.Pedigree = &cdx.Pedigree{Notes: fmt.Sprintf("replaces %s", module.Path)}
+		c.Pedigree = &cdx.Pedigree{Notes: "replaces " + module.Path}
 	}
 	return c
 }

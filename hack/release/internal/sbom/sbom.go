@@ -14,6 +14,7 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
@@ -58,16 +59,19 @@ func describe(b *bundle.Bundle, arch, binary string) (*cdx.BOM, error) {
 	subject.Properties = &[]cdx.Property{
 		{Name: "go:package", Value: info.Path}, {Name: "go:os", Value: "linux"}, {Name: "go:arch", Value: arch},
 	}
+	bom := cdx.NewBOM()
+	bom.Metadata = &cdx.Metadata{Timestamp: b.Time.Format(time.RFC3339), Component: subject}
+	bom.Components, bom.Dependencies = &components, dependencies(subject, components)
+	return bom, nil
+}
+
+// dependencies returns those of the binary on all modules in it: a binary does not have the graph of its modules.
+func dependencies(subject *cdx.Component, components []cdx.Component) *[]cdx.Dependency {
 	references := make([]string, 0, len(components))
 	for _, component := range components {
 		references = append(references, component.BOMRef)
 	}
-	bom := cdx.NewBOM()
-	bom.Metadata = &cdx.Metadata{Timestamp: b.Time.Format("2006-01-02T15:04:05Z07:00"), Component: subject}
-	bom.Components = &components
-	// A binary does not have the graph of its modules.
-	bom.Dependencies = &[]cdx.Dependency{{Ref: subject.BOMRef, Dependencies: &references}}
-	return bom, nil
+	return &[]cdx.Dependency{{Ref: subject.BOMRef, Dependencies: &references}}
 }
 
 // application returns the component of the binary itself. Its module has our version, or its own if it is not ours.

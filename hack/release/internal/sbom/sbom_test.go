@@ -11,7 +11,10 @@ import (
 )
 
 func newBundle() *bundle.Bundle {
-	return &bundle.Bundle{Line: "v1.37", Number: 2, Upstream: map[string]bundle.Locked{"k8s.io/kubernetes": {Version: "v1.37.1"}}}
+	return &bundle.Bundle{
+		Line: "v1.37", Number: 2,
+		Upstream: map[string]bundle.Locked{"k8s.io/kubernetes": {Version: "v1.37.1"}},
+	}
 }
 
 func TestApplication(t *testing.T) {
