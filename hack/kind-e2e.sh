@@ -42,7 +42,7 @@ done
 
 say "replacing the binary, and restarting one of the three API servers"
 node=fairlead-ha-control-plane2
-server=_output/${LINE}/release/linux-$(docker version --format '{{.Server.Arch}}')/kube-apiserver
+server=${LINE_OUT}/release/linux-$(docker version --format '{{.Server.Arch}}')/kube-apiserver
 before=$(servers | grep "^${node} ")
 after=${before}
 cp -p "${server}" "${server}.new"

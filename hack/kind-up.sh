@@ -14,7 +14,7 @@ source hack/kind/lib.sh
 need_line
 need_docker
 arch=$(docker version --format '{{.Server.Arch}}')
-directory=_output/${LINE}/release/linux-${arch}
+directory=${LINE_OUT}/release/linux-${arch}
 [[ -x ${directory}/kube-apiserver ]] ||
   fail "${directory}/kube-apiserver is missing: build it with: LINE=${LINE} hack/build.sh release"
 image=$(awk -v line="${LINE}" '$1 == line {print $2}' hack/kind/node-images)

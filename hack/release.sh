@@ -28,9 +28,8 @@ case ${1:-all} in
     _output/bin/release images "${flags[@]}"
     ;;
   all)
-    version=$(awk '$1 == "k8s.io/kubernetes" {print $2}' "staging/lines/${LINE}/upstream.lock")
     # A + in a URL is %2B.
-    url=https://github.com/fairlead-dev/fairlead/releases/download/${version}%2Bfairlead.${FAIRLEAD_RELEASE}
+    url=https://github.com/fairlead-dev/fairlead/releases/download/${KUBERNETES_VERSION}%2Bfairlead.${FAIRLEAD_RELEASE}
     _output/bin/release all "${flags[@]}" --url "${RELEASE_URL:-${url}}"
     ;;
   *)

@@ -32,6 +32,6 @@ release "${ROOT}"
 say "release in ${clone}, with an empty build cache"
 GOCACHE=${copy}/cache release "${clone}"
 
-release=_output/${LINE}/release
+release=${LINE_OUT}/release
 diff --recursive --brief "${release}" "${clone}/${release}" || fail "the releases differ"
 say "the release of ${LINE} is the same from two directories: $(wc -l <"${release}/SHA256SUMS") files"
