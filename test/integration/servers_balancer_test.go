@@ -39,24 +39,26 @@ func startBalancer(t *testing.T, servers []*server) *balancer {
 		t.Fatal(err)
 	}
 	b := &balancer{listener: listener}
-	ctx, cancel := context.WithCancel(context.Background())
 	for _, s := range servers {
-		end := &backend{address: strings.TrimPrefix(s.api.URL, "https://")}
-		end.ready.Store(true)
-		b.backends = append(b.backends, end)
-		client := &http.Client{
-			// Without keep-alive a check cannot succeed on an old connection to a server that does not listen any more.
-			Transport: &http.Transport{TLSClientConfig: s.api.TLS(), DisableKeepAlives: true}, Timeout: time.Second,
-		}
-		b.group.Go(func() { end.check(ctx, client, s.api.URL+"/readyz") })
+		b.add(t.Context(), s)
 	}
-	b.group.Go(func() { b.accept(ctx) })
+	b.group.Go(func() { b.accept(t.Context()) })
 	t.Cleanup(func() {
-		cancel()
 		_ = listener.Close()
 		b.group.Wait()
 	})
 	return b
+}
+
+func (b *balancer) add(ctx context.Context, s *server) {
+	end := &backend{address: strings.TrimPrefix(s.api.URL, "https://")}
+	end.ready.Store(true)
+	b.backends = append(b.backends, end)
+	client := &http.Client{
+		// A check of a kept connection could succeed although the server does not listen any more.
+		Transport: &http.Transport{TLSClientConfig: s.api.TLS(), DisableKeepAlives: true}, Timeout: 5 * time.Second,
+	}
+	b.group.Go(func() { end.check(ctx, client, s.api.URL+"/readyz") })
 }
 
 // url is that of the balanced API servers.

@@ -133,24 +133,28 @@ func (c check) wantWrites(writes []*loadWrite) {
 		if w.gate == gateOff && isApplyConflict(w.refused) {
 			c.Errorf("G7.3: %v: a disabled field raised a conflict: %v", w, w.refused)
 		}
-		if w.answer == nil {
-			continue
+		if w.answer != nil {
+			c.wantPersisted(w)
 		}
-		before, state := c.history.at(w.object, w.answer.GetResourceVersion())
-		if state == nil {
-			c.Errorf("%v: the acknowledged write is lost: no state has the resource version %s", w, w.answer.GetResourceVersion())
-			continue
-		}
-		if diff := cmp.Diff(w.answer, state); diff != "" {
-			c.Errorf("%v: another state was persisted than answered (-answer +persisted):\n%s", w, diff)
-		}
-		if got, _, _ := unstructured.NestedInt64(state.Object, w.writer.field...); got != w.number {
-			c.Errorf("%v: the acknowledged write is lost: its field is %d", w, got)
-		}
-		c.wantGuarded(w, before, state)
-		c.wantOwner(w, before, state)
 	}
 	c.wantInOrder(writes)
+}
+
+func (c check) wantPersisted(w *loadWrite) {
+	c.Helper()
+	before, state := c.history.at(w.object, w.answer.GetResourceVersion())
+	if state == nil {
+		c.Errorf("%v: the acknowledged write is lost: no state has the resource version %s", w, w.answer.GetResourceVersion())
+		return
+	}
+	if diff := cmp.Diff(w.answer, state); diff != "" {
+		c.Errorf("%v: another state was persisted than answered (-answer +persisted):\n%s", w, diff)
+	}
+	if got, _, _ := unstructured.NestedInt64(state.Object, w.writer.field...); got != w.number {
+		c.Errorf("%v: the acknowledged write is lost: its field is %d", w, got)
+	}
+	c.wantGuarded(w, before, state)
+	c.wantOwner(w, before, state)
 }
 
 // wantGuarded checks what became of the guarded field that the write sent. A server whose gate is on writes it. One
@@ -175,19 +179,19 @@ func (c check) wantGuarded(w *loadWrite, before, state *unstructured.Unstructure
 func (c check) wantOwner(w *loadWrite, before, state *unstructured.Unstructured) {
 	c.Helper()
 	operation, wanted := "Update", map[string]any{}
-	if w.writer.applies != nil {
-		operation = "Apply"
-		wanted["spec"] = w.writer.applies(w.number)
-	} else if w.writer.name == "switcher" && discriminator(before) != discriminator(state) {
+	switch {
+	case w.writer.applies != nil:
+		operation, wanted["spec"] = "Apply", w.writer.applies(w.number)
+	case w.writer.name == "switcher" && discriminator(before) != discriminator(state):
 		wanted["spec"] = map[string]any{"source": map[string]any{"type": discriminator(state)}}
 	}
-	var owned map[string]any
-	for _, entry := range entriesOf(state) {
-		if entry.manager == w.writer.name && entry.operation == operation {
-			owned = entry.fields
-		}
+	entries := entriesOf(state)
+	i := slices.IndexFunc(entries, func(e managedEntry) bool { return e.manager == w.writer.name && e.operation == operation })
+	if i < 0 {
+		c.Errorf("G7: %v: the manager has no entry", w)
+		return
 	}
-	for _, path := range unownedFields(wanted, owned, "") {
+	for _, path := range unownedFields(wanted, entries[i].fields, "") {
 		if path != "."+strings.Join(w.writer.guarded, ".") || len(w.gateWarnings()) == 0 {
 			c.Errorf("G7, U8: %v: the manager does not own %s", w, path)
 		}
@@ -217,18 +221,18 @@ func unownedFields(configuration, entry map[string]any, path string) []string {
 // writer. A write whose outcome the client does not know may be late.
 func (c check) wantInOrder(writes []*loadWrite) {
 	c.Helper()
-	acknowledged, writers := map[int64]bool{}, map[string]*loadWriter{}
+	acknowledged := map[int64]bool{}
 	for _, w := range writes {
 		acknowledged[w.number] = w.answer != nil
-		writers[w.writer.name] = w.writer
 	}
 	for name, states := range c.history {
-		for _, w := range writers {
+		for _, w := range append(loadWriters(), directWriter) {
 			var last int64
 			for _, u := range states {
 				number, _, _ := unstructured.NestedInt64(u.Object, w.field...)
 				if number < last && acknowledged[last] {
-					c.Errorf("%s at %s: the acknowledged write %d of %s is lost: its field is %d", name, u.GetResourceVersion(), last, w.name, number)
+					c.Errorf("%s at %s: the acknowledged write %d of %s is lost: its field is %d",
+						name, u.GetResourceVersion(), last, w.name, number)
 				}
 				last = number
 			}
@@ -236,33 +240,32 @@ func (c check) wantInOrder(writes []*loadWrite) {
 	}
 }
 
-// wantFrozen checks the states of a time in which all servers had the gate disabled: guarded values and their owners are
-// those of the first state (rules G2, G7.1, G7.2).
+// wantFrozen checks the states of a time in which all servers had the gate disabled: guarded values and their owners
+// are those of the state before (rules G2, G7.1, G7.2).
 func (c check) wantFrozen(from, to int64) {
 	c.Helper()
 	for name, states := range c.history {
-		var frozen map[string]any
-		changes := 0
-		for _, u := range states {
-			revision := revisionOf(c.T, u)
-			if revision > to {
-				break
-			}
-			guarded := guardedParts(u)
-			if revision > from {
-				changes++
-				if !reflect.DeepEqual(frozen, guarded) {
-					c.Errorf("G2, G7: %s at %s: a disabled field changed (-before +after):\n%s",
-						name, u.GetResourceVersion(), cmp.Diff(frozen, guarded))
-				}
-				continue
-			}
-			frozen = guarded
-		}
-		if changes == 0 {
+		first, last := c.firstAfter(states, from), c.firstAfter(states, to)
+		if first == last {
 			c.Errorf("%s was not written while the gate was disabled", name)
 		}
+		frozen := guardedParts(states[first-1])
+		for _, u := range states[first:last] {
+			if diff := cmp.Diff(frozen, guardedParts(u)); diff != "" {
+				c.Errorf("G2, G7: %s at %s: a disabled field changed (-before +after):\n%s", name, u.GetResourceVersion(), diff)
+			}
+		}
 	}
+}
+
+// firstAfter returns the index of the first state after a revision.
+func (c check) firstAfter(states []*unstructured.Unstructured, revision int64) int {
+	c.Helper()
+	i := slices.IndexFunc(states, func(u *unstructured.Unstructured) bool { return revisionOf(c.T, u) > revision })
+	if i < 0 {
+		return len(states)
+	}
+	return i
 }
 
 // guardedParts returns the guarded values of an object, and who owns them.
@@ -286,14 +289,12 @@ func guardedParts(u *unstructured.Unstructured) map[string]any {
 	return parts
 }
 
-// observer watches like an informer. When a watch ends it goes on from the last resource version, at the next server. If
-// that is too old, as after a change of the CRD, it lists and watches again.
+// observer watches like an informer. When a watch ends it goes on from the last resource version, at the next server.
+// If that is too old, as after a change of the CRD, it lists and watches again.
 type observer struct {
 	clients []resource
-	mu      sync.Mutex
 	seen    []*unstructured.Unstructured
-	// gapless are the spans of revisions in which it saw every event.
-	gapless []span
+	spans   []span // in each of them it must see every event
 }
 
 // span is from a resource version, which is not part of it, to the last event.
@@ -331,12 +332,7 @@ func (o *observer) observe(ctx context.Context, client resource, from string) (s
 			return "", err
 		}
 		from = list.GetResourceVersion()
-		o.note(func() {
-			o.gapless = append(o.gapless, span{from: from})
-			for i := range list.Items {
-				o.seen = append(o.seen, &list.Items[i])
-			}
-		})
+		o.noteList(list)
 	}
 	events, err := client.Watch(ctx, metav1.ListOptions{ResourceVersion: from})
 	if err != nil {
@@ -349,13 +345,22 @@ func (o *observer) observe(ctx context.Context, client resource, from string) (s
 			return afterError(from, apierrors.FromObject(event.Object))
 		}
 		from = u.GetResourceVersion()
-		o.note(func() {
-			o.seen = append(o.seen, u)
-			current := &o.gapless[len(o.gapless)-1]
-			current.events = append(current.events, from)
-		})
+		o.noteEvent(u)
 	}
 	return from, nil
+}
+
+func (o *observer) noteList(list *unstructured.UnstructuredList) {
+	o.spans = append(o.spans, span{from: list.GetResourceVersion()})
+	for i := range list.Items {
+		o.seen = append(o.seen, &list.Items[i])
+	}
+}
+
+func (o *observer) noteEvent(u *unstructured.Unstructured) {
+	o.seen = append(o.seen, u)
+	current := &o.spans[len(o.spans)-1]
+	current.events = append(current.events, u.GetResourceVersion())
 }
 
 // afterError returns where to go on after an error of a watch.
@@ -364,12 +369,6 @@ func afterError(from string, err error) (string, error) {
 		return "", nil
 	}
 	return from, err
-}
-
-func (o *observer) note(change func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	change()
 }
 
 // wantObserved checks that every state that the clients read or watched was persisted so, and that the watches missed
@@ -382,26 +381,31 @@ func (c check) wantObserved(o *observer) {
 				u.GetName(), u.GetResourceVersion(), cmp.Diff(u, state))
 		}
 	}
-	revisions := c.history.revisions(c.T)
-	events := 0
-	for _, s := range o.gapless {
-		if len(s.events) == 0 {
-			continue
-		}
+	revisions, events := c.history.revisions(c.T), 0
+	for _, s := range o.spans {
+		c.wantWithoutGap(revisions, s)
 		events += len(s.events)
-		first, _ := slices.BinarySearch(revisions, parseRevision(c.T, s.from)+1)
-		last, _ := slices.BinarySearch(revisions, parseRevision(c.T, s.events[len(s.events)-1])+1)
-		var got []int64
-		for _, event := range s.events {
-			got = append(got, parseRevision(c.T, event))
-		}
-		if diff := cmp.Diff(revisions[first:last], got); diff != "" {
-			c.Errorf("the events of a watch from %s on (-persisted +observed):\n%s", s.from, diff)
-		}
 	}
-	c.Logf("observed %d states, %d of them as events, in %d watches without a gap", len(o.seen), events, len(o.gapless))
+	c.Logf("observed %d states, %d of them as events, in %d watches without a gap", len(o.seen), events, len(o.spans))
 	if events == 0 {
 		c.Error("the watches saw no event")
+	}
+}
+
+// wantWithoutGap checks that the events of a span are all revisions from its beginning to its last event.
+func (c check) wantWithoutGap(revisions []int64, s span) {
+	c.Helper()
+	if len(s.events) == 0 {
+		return
+	}
+	got := make([]int64, len(s.events))
+	for i, event := range s.events {
+		got[i] = parseRevision(c.T, event)
+	}
+	first, _ := slices.BinarySearch(revisions, parseRevision(c.T, s.from)+1)
+	last, _ := slices.BinarySearch(revisions, got[len(got)-1]+1)
+	if diff := cmp.Diff(revisions[first:last], got); diff != "" {
+		c.Errorf("the events of a watch from %s on (-persisted +observed):\n%s", s.from, diff)
 	}
 }
 

@@ -75,26 +75,21 @@ source:
 type faults struct {
 	*testing.T
 	*cluster
-	opts options
-	load *load
+	opts   options
+	load   *load
+	client resource
+	first  int64 // the revision of etcd before the CRD
 }
 
-// TestSeveralServers runs two servers over three etcd members (rules F5, G2, G7, G10, G11, U4, U6, U8). Writers of every
-// kind write the same objects through both servers, while gates are flipped and servers and etcd members fail. After
-// that it checks every persisted state, what every acknowledged write did, and what watches observed.
+// TestSeveralServers runs two servers over three etcd members (rules F5, G2, G7, G10, G11, U4, U6, U8). Writers of
+// every kind write the same objects through both servers, while gates are flipped and servers and etcd members fail.
+// After that it checks every persisted state, what every acknowledged write did, and what watches observed.
 func TestSeveralServers(t *testing.T) {
 	t.Parallel()
-	// Without compaction etcd keeps the whole history.
-	opts := options{featureGates: unionsOn + ",CRDFieldLevelVersioning=true", args: map[string]string{"etcd-compaction-interval": "0"}}
-	f := &faults{T: t, cluster: startCluster(t, 3, opts, opts), opts: opts}
-	f.load = &load{crd: newLoadCRD(t), servers: f.servers, objects: []string{"a", "b", "c"}, acknowledged: make([]atomic.Int64, 2)}
-	first := f.revision() + 1
-	client := f.servers[0].install(t, f.load.crd)
+	f := newFaults(t)
 	f.flipOnEachServer()
-	for _, name := range f.load.objects {
-		create(t, client, cronTab(t, f.load.crd, name, `{}`), metav1.CreateOptions{FieldManager: "creator"})
-	}
-	o := &observer{clients: []resource{client, f.servers[1].customResources(f.load.crd)}}
+	f.createObjects()
+	o := &observer{clients: []resource{f.client, f.servers[1].customResources(f.load.crd)}}
 	stop := o.start(t)
 
 	f.run(gateOn, func() { f.load.await(t, "with the gate enabled", 0, 1) })
@@ -116,11 +111,34 @@ func TestSeveralServers(t *testing.T) {
 	stop()
 
 	f.load.log(t)
-	c := check{T: t, history: f.historyOf(t, f.load.crd, first)}
+	c := check{T: t, history: f.historyOf(t, f.load.crd, f.first)}
 	c.wantStates()
 	c.wantWrites(f.load.writes)
 	c.wantFrozen(from, to)
 	c.wantObserved(o)
+}
+
+// newFaults starts a cluster with the CRD of the load.
+func newFaults(t *testing.T) *faults {
+	t.Helper()
+	opts := options{featureGates: unionsOn + ",CRDFieldLevelVersioning=true", args: map[string]string{
+		"etcd-compaction-interval": "0", // so that etcd keeps the whole history
+	}}
+	f := &faults{T: t, cluster: startCluster(t, 3, opts, opts), opts: opts}
+	f.load = &load{
+		crd: newLoadCRD(t), servers: f.servers, objects: []string{"a", "b", "c"},
+		acknowledged: make([]atomic.Int64, len(f.servers)),
+	}
+	f.first = f.revision()
+	f.client = f.servers[0].install(t, f.load.crd)
+	return f
+}
+
+func (f *faults) createObjects() {
+	f.Helper()
+	for _, name := range f.load.objects {
+		create(f.T, f.client, cronTab(f.T, f.load.crd, name, `{}`), metav1.CreateOptions{FieldManager: "creator"})
+	}
 }
 
 // run runs faults under load.
@@ -175,8 +193,8 @@ func (f *faults) flipAndKill() {
 	}
 }
 
-// flipWhilePaused flips the gate while one server is paused, and writes guarded fields through the other. When the paused
-// server goes on, it has requests to finish, and has neither seen the flip nor the writes.
+// flipWhilePaused flips the gate while one server is paused, and writes guarded fields through the other. When the
+// paused server goes on, it has requests to finish, and has seen neither the flip nor the writes.
 func (f *faults) flipWhilePaused() {
 	f.Helper()
 	for i := range 2 * len(f.servers) {
@@ -229,11 +247,10 @@ func (f *faults) loseEtcdMember() {
 	f.startAgain(leader)
 }
 
-func (f *faults) startAgain(member *localserver.Etcd, flags ...string) {
+// startAgain starts an etcd member that has ended.
+func (f *faults) startAgain(member *localserver.Etcd) {
 	f.Helper()
-	if err := member.Restart(f.Context(), flags...); err != nil {
-		f.Fatal(err)
-	}
+	f.restartEtcd(member)
 	f.load.await(f.T, "after an etcd member came back", 0, 1)
 }
 
@@ -257,28 +274,31 @@ func (f *faults) fillDisk() {
 }
 
 // exceedQuota starts an etcd member with a quota for its data that is used up. Etcd guards itself against a full disk
-// in this way: its alarm lets all members refuse writes until an administrator disarms it.
+// in this way: its alarm makes all members refuse writes until an administrator disarms it.
 func (f *faults) exceedQuota() {
 	f.Helper()
 	_, follower := f.leader(f.T)
-	follower.Kill()
-	if err := follower.Restart(f.Context(), "--quota-backend-bytes=1"); err != nil {
-		f.Fatal(err)
-	}
+	f.restartEtcd(follower, "--quota-backend-bytes=1")
 	client := f.etcdClient(f.T)
 	eventually(f.T, "etcd refuses writes", func(ctx context.Context) (bool, error) {
 		alarms, err := client.AlarmList(ctx)
 		return err == nil && len(alarms.Alarms) > 0, err
 	})
 	f.wantRefused()
-	follower.Kill()
-	if err := follower.Restart(f.Context()); err != nil {
-		f.Fatal(err)
-	}
+	f.restartEtcd(follower)
 	if _, err := client.AlarmDisarm(f.Context(), &clientv3.AlarmMember{}); err != nil {
 		f.Fatal(err)
 	}
 	f.load.await(f.T, "after the alarm of etcd", 0, 1)
+}
+
+// restartEtcd kills an etcd member and starts it with further flags.
+func (f *faults) restartEtcd(member *localserver.Etcd, flags ...string) {
+	f.Helper()
+	member.Kill()
+	if err := member.Restart(f.Context(), flags...); err != nil {
+		f.Fatal(err)
+	}
 }
 
 // wantRefused checks that both servers answer writes with an error and serve reads.
@@ -291,7 +311,7 @@ func (f *faults) wantRefused() {
 			f.Errorf("server %d does not serve reads while etcd has no space: %v", i, err)
 			continue
 		}
-		_, err = mergeNumber(f.Context(), client, u, 0)
+		_, err = mergeNumber(f.Context(), loadRequest{client: client, object: u})
 		if err == nil || !strings.Contains(err.Error(), "database space exceeded") {
 			f.Errorf("server %d: a write while etcd has no space: %v", i, err)
 		}

@@ -38,18 +38,24 @@ type loadWriter struct {
 	name string
 	// field and guarded get the number of each write. The gate guards the latter.
 	field, guarded []string
-	write          func(ctx context.Context, client resource, object *unstructured.Unstructured, number int64) (*unstructured.Unstructured, error)
+	write          func(ctx context.Context, r loadRequest) (*unstructured.Unstructured, error)
 	// applies has the configuration of a writer that applies.
 	applies func(number int64) map[string]any
 	force   bool
 }
 
+// loadRequest is what a writer sends: a number, to an object that it has read.
+type loadRequest struct {
+	client resource
+	object *unstructured.Unstructured
+	number int64
+}
+
 // directWriter writes when the test calls it.
 var directWriter = &loadWriter{
 	name: "direct", field: []string{"spec", "direct"}, guarded: []string{"spec", "replicas"},
-	write: func(ctx context.Context, client resource, u *unstructured.Unstructured, n int64) (*unstructured.Unstructured, error) {
-		patch := map[string]any{"spec": map[string]any{"direct": n, "replicas": n}}
-		return sendPatch(ctx, client, u.GetName(), types.MergePatchType, patch, "direct")
+	write: func(ctx context.Context, r loadRequest) (*unstructured.Unstructured, error) {
+		return r.mergePatch(ctx, "direct", map[string]any{"direct": r.number, "replicas": r.number})
 	},
 }
 
@@ -91,50 +97,51 @@ func unionFor(n int64) map[string]any {
 	}
 }
 
-func putNumber(ctx context.Context, client resource, u *unstructured.Unstructured, n int64) (*unstructured.Unstructured, error) {
-	spec := u.Object["spec"].(map[string]any)
-	spec["put"], spec["replicas"] = n, n
-	spec["containers"] = []any{map[string]any{"name": "main", "size": n, "port": int64(1)}}
-	return client.Update(ctx, u, metav1.UpdateOptions{FieldManager: "put"})
+func putNumber(ctx context.Context, r loadRequest) (*unstructured.Unstructured, error) {
+	spec := r.object.Object["spec"].(map[string]any)
+	spec["put"], spec["replicas"] = r.number, r.number
+	spec["containers"] = []any{map[string]any{"name": "main", "size": r.number, "port": int64(1)}}
+	return r.client.Update(ctx, r.object, metav1.UpdateOptions{FieldManager: "put"})
 }
 
-func putStatus(ctx context.Context, client resource, u *unstructured.Unstructured, n int64) (*unstructured.Unstructured, error) {
-	u.Object["status"] = map[string]any{"status": n, "ready": n}
-	return client.UpdateStatus(ctx, u, metav1.UpdateOptions{FieldManager: "status"})
+func putStatus(ctx context.Context, r loadRequest) (*unstructured.Unstructured, error) {
+	r.object.Object["status"] = map[string]any{"status": r.number, "ready": r.number}
+	return r.client.UpdateStatus(ctx, r.object, metav1.UpdateOptions{FieldManager: "status"})
 }
 
-func mergeNumber(ctx context.Context, client resource, u *unstructured.Unstructured, n int64) (*unstructured.Unstructured, error) {
-	patch := map[string]any{"spec": map[string]any{"merge": n, "replicas": n}}
-	return sendPatch(ctx, client, u.GetName(), types.MergePatchType, patch, "merge")
+func mergeNumber(ctx context.Context, r loadRequest) (*unstructured.Unstructured, error) {
+	return r.mergePatch(ctx, "merge", map[string]any{"merge": r.number, "replicas": r.number})
 }
 
-func jsonPatchNumber(ctx context.Context, client resource, u *unstructured.Unstructured, n int64) (*unstructured.Unstructured, error) {
-	patch := []any{
-		map[string]any{"op": "add", "path": "/spec/json", "value": n},
-		map[string]any{"op": "add", "path": "/spec/replicas", "value": n},
-	}
-	return sendPatch(ctx, client, u.GetName(), types.JSONPatchType, patch, "json")
+func jsonPatchNumber(ctx context.Context, r loadRequest) (*unstructured.Unstructured, error) {
+	return r.patch(ctx, "json", types.JSONPatchType, []any{
+		map[string]any{"op": "add", "path": "/spec/json", "value": r.number},
+		map[string]any{"op": "add", "path": "/spec/replicas", "value": r.number},
+	})
 }
 
 // switchUnion leaves the members that it does not select to normalization.
-func switchUnion(ctx context.Context, client resource, u *unstructured.Unstructured, n int64) (*unstructured.Unstructured, error) {
-	patch := map[string]any{"spec": map[string]any{"switcher": n, "replicas": n, "source": unionFor(n)}}
-	return sendPatch(ctx, client, u.GetName(), types.MergePatchType, patch, "switcher")
+func switchUnion(ctx context.Context, r loadRequest) (*unstructured.Unstructured, error) {
+	return r.mergePatch(ctx, "switcher", map[string]any{"switcher": r.number, "replicas": r.number, "source": unionFor(r.number)})
 }
 
-func sendPatch(ctx context.Context, client resource, name string, kind types.PatchType, patch any, manager string) (*unstructured.Unstructured, error) {
+func (r loadRequest) mergePatch(ctx context.Context, manager string, spec map[string]any) (*unstructured.Unstructured, error) {
+	return r.patch(ctx, manager, types.MergePatchType, map[string]any{"spec": spec})
+}
+
+func (r loadRequest) patch(ctx context.Context, manager string, kind types.PatchType, patch any) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(patch)
 	if err != nil {
 		return nil, err
 	}
-	return client.Patch(ctx, name, kind, data, metav1.PatchOptions{FieldManager: manager})
+	return r.client.Patch(ctx, r.object.GetName(), kind, data, metav1.PatchOptions{FieldManager: manager})
 }
 
-func (w *loadWriter) apply(ctx context.Context, client resource, u *unstructured.Unstructured, n int64) (*unstructured.Unstructured, error) {
-	configuration := &unstructured.Unstructured{Object: map[string]any{"spec": w.applies(n)}}
-	configuration.SetGroupVersionKind(u.GroupVersionKind())
-	configuration.SetName(u.GetName())
-	return client.Apply(ctx, u.GetName(), configuration, metav1.ApplyOptions{FieldManager: w.name, Force: w.force})
+func (w *loadWriter) apply(ctx context.Context, r loadRequest) (*unstructured.Unstructured, error) {
+	configuration := &unstructured.Unstructured{Object: map[string]any{"spec": w.applies(r.number)}}
+	configuration.SetGroupVersionKind(r.object.GroupVersionKind())
+	configuration.SetName(r.object.GetName())
+	return r.client.Apply(ctx, r.object.GetName(), configuration, metav1.ApplyOptions{FieldManager: w.name, Force: w.force})
 }
 
 // loadWrite is a write and its outcome.
@@ -147,7 +154,8 @@ type loadWrite struct {
 	// answer is the object in the answer, or nil if the write was not acknowledged.
 	answer   *unstructured.Unstructured
 	warnings []string
-	// refused says that the write changed nothing. One that is neither acknowledged nor refused may have been persisted.
+	// refused is the error of a write that changed nothing. One that is neither acknowledged nor refused may have been
+	// persisted.
 	refused error
 }
 
@@ -177,7 +185,8 @@ const (
 	loadTimeout = 30 * time.Second
 )
 
-// start lets all writers write until stop is called or the test ends. stop returns when their last requests are answered.
+// start lets all writers write until stop is called or the test ends. stop returns when their last requests are
+// answered.
 func (l *load) start(t *testing.T, gate gateState) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -198,7 +207,8 @@ func (l *load) start(t *testing.T, gate gateState) (stop func()) {
 func (l *load) run(ctx context.Context, t *testing.T, w *loadWriter, clients []resource, gate gateState, offset int) {
 	for i := offset; ctx.Err() == nil && i < maxLoad; i++ {
 		write := &loadWrite{
-			writer: w, number: l.numbers.Add(1), server: i % len(clients), object: l.objects[i/len(clients)%len(l.objects)], gate: gate,
+			writer: w, number: l.numbers.Add(1), gate: gate,
+			server: i % len(clients), object: l.objects[i/len(clients)%len(l.objects)],
 		}
 		if err := l.send(context.WithoutCancel(ctx), write, clients[write.server]); err != nil {
 			t.Errorf("%v: %v", write, err)
@@ -232,24 +242,19 @@ func (l *load) send(ctx context.Context, w *loadWrite, client resource) error {
 		return unexplained(err)
 	}
 	client.warnings.take()
-	answer, err := w.writer.write(ctx, client, u, w.number)
+	answer, err := w.writer.write(ctx, loadRequest{client: client, object: u, number: w.number})
 	w.warnings = client.warnings.take()
-	switch {
-	case err == nil:
+	if err == nil {
 		w.answer = answer
 		l.acknowledged[w.server].Add(1)
-	case apierrors.IsConflict(err) || isNullMember(err):
-		w.refused = err
-	default:
-		err = unexplained(err)
+	}
+	if apierrors.IsConflict(err) || isNullMember(err) {
+		w.refused, err = err, nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.writes = append(l.writes, w)
-	if w.refused != nil {
-		return nil
-	}
-	return err
+	return unexplained(err)
 }
 
 // isNullMember reports whether an apply was refused because of what field management makes of a member: if the manager
@@ -259,8 +264,8 @@ func isNullMember(err error) bool {
 		strings.Contains(err.Error(), `spec.source.git: Invalid value: "null"`))
 }
 
-// unexplained returns nil for errors that clients get while a server or etcd is not available, and other errors as they
-// are.
+// unexplained returns nil for errors that clients get while a server or etcd is not available, and other errors
+// unchanged.
 func unexplained(err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
