@@ -97,7 +97,7 @@ func (c *checkout) write(name, text string) {
 	if err := writeFile(path, text); err != nil {
 		c.t.Fatal(err)
 	}
-	if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec // scripts must be executable
+	if err := os.Chmod(path, 0o755); err != nil {
 		c.t.Fatal(err)
 	}
 }
