@@ -71,12 +71,12 @@ stock_module() {
     echo "require k8s.io/kubernetes ${KUBERNETES_VERSION}"
     published_modules "${upstream_mod}" | sed -E "s#.*#replace & => & v0${KUBERNETES_VERSION#v1}#"
   } >"$1/go.mod.new"
-  # The go command adds requirements to go.mod. Another time of change would make it look again.
-  if ! cmp -s "$1/go.mod.new" "$1/go.mod.start"; then
+  # Another time of change would make the go command look again.
+  if ! cmp -s "$1/go.mod.new" "$1/go.mod"; then
     cp "$1/go.mod.new" "$1/go.mod"
     sort -u "${upstream}/go.sum" "${LINE_MOD%.mod}.sum" >"$1/go.sum"
-    mv "$1/go.mod.new" "$1/go.mod.start"
   fi
+  rm "$1/go.mod.new"
 }
 
 # stock DIRECTORY

@@ -5,50 +5,75 @@ package integration
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// mutatingPolicy changes the custom resources of GROUP with JSON patch operations in CEL.
-const mutatingPolicy = `
+// mutatingWebhook sends the custom resources of GROUP to a webhook. Not all Kubernetes lines have mutating policies.
+const mutatingWebhook = `
 apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicy
+kind: MutatingWebhookConfiguration
 metadata: {name: GROUP}
-spec:
-  reinvocationPolicy: Never
+webhooks:
+- name: mutate.GROUP
+  admissionReviewVersions: [v1]
+  sideEffects: None
   failurePolicy: Fail
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [GROUP], apiVersions: [v1], resources: [crontabs], operations: [OPERATIONS]}
-  mutations:
-  - patchType: JSONPatch
-    jsonPatch:
-      expression: '[PATCH]'
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingAdmissionPolicyBinding
-metadata: {name: GROUP}
-spec: {policyName: GROUP}
+  clientConfig: {url: "URL", caBundle: CA}
+  rules:
+  - {apiGroups: [GROUP], apiVersions: [v1], resources: [crontabs], operations: [OPERATIONS]}
 `
 
-// mutate makes mutating admission patch the custom resources of the subject in the given operations, until the test
-// ends. The policy takes effect some time after mutate returns, and until then may make requests fail.
+// mutate makes mutating admission apply a JSON patch to the custom resources of the subject in the given operations,
+// until the test ends. The webhook takes effect some time after mutate returns.
 func (s subject) mutate(operations, patch string) {
 	s.Helper()
-	values := strings.NewReplacer("GROUP", s.crd.Spec.Group, "OPERATIONS", operations, "PATCH", patch)
-	manifest := values.Replace(mutatingPolicy)
+	webhook := httptest.NewUnstartedServer(patcher(patch))
+	webhook.Config.ErrorLog = log.New(io.Discard, "", 0) // the API server closes connections after the test
+	webhook.StartTLS()
+	s.Cleanup(webhook.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: webhook.Certificate().Raw})
+	values := strings.NewReplacer("GROUP", s.crd.Spec.Group, "OPERATIONS", operations,
+		"URL", webhook.URL, "CA", base64.StdEncoding.EncodeToString(ca))
+	manifest := values.Replace(mutatingWebhook)
 	s.client.server.kubectl(s.T, manifest, "create", "-f", "-")
 	s.Cleanup(func() { s.client.server.kubectl(s.T, manifest, "delete", "-f", "-") })
 }
 
-// awaitPolicy waits until a dry run of a merge patch is answered with a spec that contains the text.
-func (o object) awaitPolicy(patch, text string) {
+// patcher is an admission webhook that answers every request with the same JSON patch.
+type patcher string
+
+// ServeHTTP implements http.Handler.
+func (p patcher) ServeHTTP(out http.ResponseWriter, in *http.Request) {
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(in.Body).Decode(&review); err != nil || review.Request == nil {
+		http.Error(out, fmt.Sprintf("not an admission review: %v", err), http.StatusBadRequest)
+		return
+	}
+	jsonPatch := admissionv1.PatchTypeJSONPatch
+	review.Response = &admissionv1.AdmissionResponse{
+		UID: review.Request.UID, Allowed: true, Patch: []byte(p), PatchType: &jsonPatch,
+	}
+	_ = json.NewEncoder(out).Encode(review) // the API server reports what it cannot read
+}
+
+// awaitMutation waits until a dry run of a merge patch is answered with a spec that contains the text.
+func (o object) awaitMutation(patch, text string) {
 	o.Helper()
-	eventually(o.T, "the policy takes effect", func(ctx context.Context) (bool, error) {
+	eventually(o.T, "the webhook takes effect", func(ctx context.Context) (bool, error) {
 		u, err := o.client.Patch(ctx, o.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: dryRun})
 		return err == nil && strings.Contains(specOf(o.T, u), text), nil
 	})
@@ -65,9 +90,9 @@ func TestG1AfterMutatingAdmission(t *testing.T) {
 		names = append(names, s.persist(`{image: a, replicas: 3}`))
 	}
 	s.flipReplicas(false)
-	s.mutate("CREATE, UPDATE", `JSONPatch{op: "add", path: "/spec/image", value: "admitted"}, `+
-		`JSONPatch{op: "add", path: "/spec/replicas", value: 9}`)
-	eventually(t, "the policy takes effect", func(ctx context.Context) (bool, error) {
+	s.mutate("CREATE, UPDATE", `[{"op": "add", "path": "/spec/image", "value": "admitted"}, `+
+		`{"op": "add", "path": "/spec/replicas", "value": 9}]`)
+	eventually(t, "the webhook takes effect", func(ctx context.Context) (bool, error) {
 		u, err := s.client.Create(ctx, cronTab(t, s.crd, "probe", `{}`), metav1.CreateOptions{DryRun: dryRun})
 		return err == nil && specOf(t, u) == "image: admitted", nil
 	})

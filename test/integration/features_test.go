@@ -4,6 +4,7 @@
 package integration
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/version"
 )
 
 var gateNames = []string{"APIUnions", "APIUnionsRatcheting", "CRDFieldLevelVersioning"}
@@ -88,27 +91,56 @@ func TestF1RatchetingNeedsUnions(t *testing.T) {
 	}
 }
 
-func TestF1AnOlderEmulatedVersionDoesNotHaveTheGates(t *testing.T) {
+// TestF1EmulatedVersions (rule F1): the gates are there from the oldest supported line on. A server can emulate the
+// minor before its own, which for that line is too old.
+func TestF1EmulatedVersions(t *testing.T) {
 	t.Parallel()
-	out, err := apiserver("--emulated-version=1.36", "--feature-gates=CRDFieldLevelVersioning=true")
-	if err == nil || !strings.Contains(out, "CRDFieldLevelVersioning") {
-		t.Errorf("the gate can be set at emulated version 1.36: %v, %s", err, out)
+	line := version.MustParse(kubernetesVersion(t))
+	older := fmt.Sprintf("%d.%d", line.Major(), line.Minor()-1)
+	if version.MustParse(older).AtLeast(version.MustParse("1.33")) {
+		s := startFor(t, options{featureGates: allGates, args: map[string]string{"emulated-version": older}})
+		crd := newCRD(t, replicasGate)
+		s.install(t, crd)
+		if s.getCRD(t, crd.Name).Spec.CustomFeatureGates == nil {
+			t.Errorf("the gate is not on at emulated version %s", older)
+		}
+		return
 	}
 
-	s := startFor(t, options{args: map[string]string{"emulated-version": "1.36"}})
+	out, err := apiserver("--emulated-version="+older, "--feature-gates=CRDFieldLevelVersioning=true")
+	if err == nil || !strings.Contains(out, "CRDFieldLevelVersioning") {
+		t.Errorf("the gate can be set at emulated version %s: %v, %s", older, err, out)
+	}
+	s := startFor(t, options{args: map[string]string{"emulated-version": older}})
 	if strings.Contains(s.metrics(t), `kubernetes_feature_enabled{name="CRDFieldLevelVersioning",stage="ALPHA"} 1`) {
-		t.Error("the gate is on at emulated version 1.36")
+		t.Errorf("the gate is on at emulated version %s", older)
 	}
 	crd := newCRD(t, replicasGate)
 	s.install(t, crd)
 	if s.getCRD(t, crd.Name).Spec.CustomFeatureGates != nil {
-		t.Error("F4: the field was not dropped at emulated version 1.36")
+		t.Errorf("F4: the field was not dropped at emulated version %s", older)
 	}
+}
+
+// kubernetesVersion returns the locked version of Kubernetes of the line whose server is tested, such as v1.37.1.
+func kubernetesVersion(t *testing.T) string {
+	t.Helper()
+	line := filepath.Base(filepath.Dir(asset(""))) // see hack/build.sh: _output/<line>/envtest
+	lock, err := os.ReadFile(filepath.Join("..", "..", "staging", "lines", line, "upstream.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(lock), "\nk8s.io/kubernetes ")
+	locked, _, found := strings.Cut(rest, " ")
+	if !found {
+		t.Fatalf("the lock of %s has no k8s.io/kubernetes", line)
+	}
+	return locked
 }
 
 func TestVersionIsThatOfTheLine(t *testing.T) {
 	t.Parallel()
-	const version = `v1\.37\.1\+fairlead\.\d+`
+	version := regexp.QuoteMeta(kubernetesVersion(t)) + `\+fairlead\.\d+`
 	out, err := apiserver("--version")
 	if err != nil || !regexp.MustCompile(`^Kubernetes `+version+`\n$`).MatchString(out) {
 		t.Errorf("--version prints %q, %v", out, err)

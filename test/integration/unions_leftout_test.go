@@ -214,8 +214,8 @@ func TestU43AfterMutatingAdmission(t *testing.T) {
 	t.Parallel()
 	o := newSubject(t, newDefaultedUnion(t)).newObject(t)
 	o.create(`{source: {type: S3, s3: {bucket: b}}}`)
-	o.mutate("UPDATE", `JSONPatch{op: "add", path: "/spec/note", value: "admitted"}`)
-	o.awaitPolicy(`{"spec": {"note": "sent"}}`, "admitted")
+	o.mutate("UPDATE", `[{"op": "add", "path": "/spec/note", "value": "admitted"}]`)
+	o.awaitMutation(`{"spec": {"note": "sent"}}`, "admitted")
 	o.wantInvalid(o.merge("m", `{source: {type: null}}`), leftOutS3)
 	o.wantSpec(`{source: {type: S3, s3: {bucket: b}}}`)
 	if err := o.merge("m", `{source: {type: null, s3: null, git: {url: u}}}`); err != nil {

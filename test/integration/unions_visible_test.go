@@ -106,8 +106,8 @@ func TestU4AfterMutatingAdmission(t *testing.T) {
 	s := newSubject(t, newUnionsCRD(t))
 	o := s.newObject(t)
 	o.apply("author", `{source: {type: Git, git: {url: u}}}`)
-	o.mutate("UPDATE", `JSONPatch{op: "replace", path: "/spec/source/type", value: "S3"}`)
-	o.awaitPolicy(`{"spec": {"image": "i"}}`, "S3")
+	o.mutate("UPDATE", `[{"op": "replace", "path": "/spec/source/type", "value": "S3"}]`)
+	o.awaitMutation(`{"spec": {"image": "i"}}`, "S3")
 	if err := o.merge("m", `{image: i}`); err != nil {
 		t.Fatal(err)
 	}
