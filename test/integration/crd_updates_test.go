@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/internal/testcrd"
+	"github.com/fairlead-dev/fairlead/line"
 	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 )
 
@@ -198,7 +199,7 @@ func wantOnlyLabelOwned(t *testing.T, manager string, crd *apiextensionsv1.Custo
 	owns := map[string]string{}
 	for _, entry := range crd.ManagedFields {
 		if entry.Manager == manager {
-			owns[string(entry.Operation)] = entry.FieldsV1.GetRawString()
+			owns[string(entry.Operation)] = line.FieldsText(entry.FieldsV1)
 		}
 	}
 	if diff := cmp.Diff(map[string]string{"Update": `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}`}, owns); diff != "" {
@@ -265,7 +266,7 @@ func TestC9WhatRemovesTheGates(t *testing.T) {
 						removed.Generation, crd.Generation, removed.Spec.CustomFeatureGates)
 				}
 				for _, entry := range removed.ManagedFields {
-					if fields := entry.FieldsV1.GetRawString(); strings.Contains(fields, "customFeatureGates") {
+					if fields := line.FieldsText(entry.FieldsV1); strings.Contains(fields, "customFeatureGates") {
 						t.Errorf("%s owns the removed gates: %s", entry.Manager, fields)
 					}
 				}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-dev/fairlead/line"
 	fairlead "github.com/fairlead-dev/fairlead/pkg/apis/apiextensions"
 	applyfairlead "github.com/fairlead-dev/fairlead/pkg/client/applyconfiguration/apis/apiextensions"
 )
@@ -122,7 +123,7 @@ func TestC2ControllersOfCRDsLeaveItsOwners(t *testing.T) {
 
 	owns := map[string]string{}
 	for _, entry := range shared.getCRD(t, crd.Name).ManagedFields {
-		owns[strings.Join([]string{entry.Manager, string(entry.Operation), entry.Subresource}, " ")] = entry.FieldsV1.GetRawString()
+		owns[strings.Join([]string{entry.Manager, string(entry.Operation), entry.Subresource}, " ")] = line.FieldsText(entry.FieldsV1)
 	}
 	if len(owns) != 2 {
 		t.Errorf("managedFields entries are %v, want two", owns)
