@@ -18,6 +18,8 @@
 //   - writers_test.go: the ways to write a custom resource (PUT, patches, apply, kubectl), for tests that use all of
 //     them.
 //   - fieldgates_test.go and unions_test.go: the first tests to read. Other files are named by feature and topic.
+//   - servers_test.go: a cluster of several servers. Its load (servers_load_test.go) writes while parts of it fail
+//     (servers_faults_test.go), and every persisted state is checked (servers_checks_test.go).
 //   - testdata: the test matrix of KEP-1027 (unions_matrix_test.go), and what clients do to objects of published CRDs
 //     (unions_corpus_test.go).
 package integration

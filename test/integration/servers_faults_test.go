@@ -155,8 +155,10 @@ func (f *faults) run(gate gateState, faults func()) {
 func (f *faults) setEverywhere(server int, on bool) {
 	f.Helper()
 	f.set(server, on)
+	began := time.Now()
 	f.awaitEverywhere(f.T, fmt.Sprintf("G11: the gate is set to %v through server %d, which takes effect", on, server),
 		f.load.crd, `{replicas: 7}`, probed(on))
+	f.Logf("all servers show the flip after %v", time.Since(began).Round(time.Millisecond))
 }
 
 func (f *faults) set(server int, on bool) {
