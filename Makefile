@@ -30,6 +30,14 @@ clean-run: ## Remove the data, certificates and kubeconfig of make run.
 envtest-assets: stage ## Build kube-apiserver, etcd and kubectl into _output/LINE/envtest, for KUBEBUILDER_ASSETS.
 	@hack/build.sh envtest
 
+.PHONY: kind-up
+kind-up: ## Create a kind cluster with the server of make release; HA=1 for three control planes.
+	@hack/kind-up.sh
+
+.PHONY: kind-down
+kind-down: ## Delete the cluster of make kind-up; HA=1 for the one with three control planes.
+	@hack/kind-down.sh
+
 ##@ Build
 
 .PHONY: stage
@@ -44,14 +52,20 @@ build: stage ## Build _output/LINE/bin/kube-apiserver and fairlead-run.
 stock: stage ## Build the unpatched kube-apiserver of the line into _output/LINE/stock, for comparison.
 	@hack/build.sh stock
 
-.PHONY: release
-release: stage ## Build static kube-apiserver binaries for linux/amd64 and linux/arm64 into _output/release.
+.PHONY: image
+image: stage ## Write archives of the server's container image into _output/LINE/release.
 	@hack/build.sh release
+	@hack/image.sh
+
+.PHONY: release
+release: stage ## Write binaries, images, envtest archives, SBOMs and checksums into _output/LINE/release.
+	@hack/build.sh release
+	@hack/release.sh
 
 ##@ Test
 
 .PHONY: test
-test: test-unit test-upstream test-integration ## Run all tests.
+test: test-unit test-upstream test-integration test-kind ## Run all tests.
 
 .PHONY: test-unit
 test-unit: stage ## Run our unit tests.
@@ -64,6 +78,10 @@ test-upstream: stage ## Run upstream's unit tests of every patched package, with
 .PHONY: test-integration
 test-integration: envtest-assets build stock ## Run the integration tests on the built binaries.
 	@hack/test-integration.sh
+
+.PHONY: test-kind
+test-kind: envtest-assets ## Test the clusters of kind without a container engine.
+	@hack/test-kind.sh
 
 .PHONY: bench
 bench: stage ## Measure the costs in about 15 minutes, into _output/LINE/bench; QUICK=1 for a short smoke run.

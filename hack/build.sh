@@ -6,6 +6,7 @@
 #   build.sh server    bin/{kube-apiserver,fairlead-run}
 #   build.sh envtest   envtest/{kube-apiserver,etcd,kubectl}
 #   build.sh stock     stock/kube-apiserver, unpatched, of the versions of all modules that upstream requires
+#   build.sh kubeadm   stock/kubeadm, unpatched, for the tests of kind
 #   build.sh release   release/linux-{amd64,arm64}/{kube-apiserver,etcd,kubectl}
 # LINE is the Kubernetes line.
 
@@ -13,9 +14,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_line
-
-# The release of the patch set over one upstream version: the N of v1.37.1+fairlead.N.
-FAIRLEAD_RELEASE=${FAIRLEAD_RELEASE:-1}
 
 # ldflags VERSION: what k8s.io/component-base/version and its twin in client-go report, in --version, /version, the
 # user agent and the metric kubernetes_build_info. The date is that of the commit, so that builds can be repeated.
@@ -79,18 +77,21 @@ stock_module() {
   rm "$1/go.mod.new"
 }
 
-# stock DIRECTORY
+# stock PROGRAM: builds a program of k8s.io/kubernetes, unpatched.
 stock() {
-  local flags
-  stock_module "$1"
+  local flags directory=${LINE_OUT}/stock
+  stock_module "${directory}"
   flags=$(ldflags "${KUBERNETES_VERSION}")
-  say "building $1/kube-apiserver"
-  go build -C "$1" -mod=mod -ldflags "${flags}" -o kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
+  say "building ${directory}/$1"
+  go build -C "${directory}" -mod=mod -ldflags "${flags}" -o "$1" "k8s.io/kubernetes/cmd/$1"
 }
 
 case ${1:-} in
   stock)
-    stock "${LINE_OUT}/stock"
+    stock kube-apiserver
+    ;;
+  kubeadm)
+    stock kubeadm
     ;;
   server)
     server "${LINE_OUT}/bin"
@@ -104,11 +105,12 @@ case ${1:-} in
     ;;
   release)
     for arch in amd64 arm64; do
-      GOOS=linux GOARCH=${arch} server "${LINE_OUT}/release/linux-${arch}" -trimpath
-      GOOS=linux GOARCH=${arch} tools "${LINE_OUT}/release/linux-${arch}" -trimpath
+      # Nothing of the checkout is in the binaries, so that they can be built again elsewhere.
+      GOOS=linux GOARCH=${arch} server "${LINE_OUT}/release/linux-${arch}" -trimpath -buildvcs=false
+      GOOS=linux GOARCH=${arch} tools "${LINE_OUT}/release/linux-${arch}" -trimpath -buildvcs=false
     done
     ;;
   *)
-    fail "usage: LINE=${LINE} $0 server|envtest|stock|release"
+    fail "usage: LINE=${LINE} $0 server|envtest|stock|kubeadm|release"
     ;;
 esac

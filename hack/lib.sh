@@ -19,7 +19,10 @@ export CGO_ENABLED=0
 
 # The Go modules of tools that do not depend on the Kubernetes line.
 # shellcheck disable=SC2034 # for the scripts that source this
-TOOL_MODULES=(hack/patchset hack/bench)
+TOOL_MODULES=(hack/patchset hack/bench hack/release)
+
+# The release of the patch set over one upstream version: the N of v1.37.1+fairlead.N.
+export FAIRLEAD_RELEASE=${FAIRLEAD_RELEASE:-1}
 
 # fail prints one line that says what to do, and ends the script.
 fail() {

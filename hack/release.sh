@@ -14,8 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need_line
 need go "install Go 1.26 or newer from your distribution or https://go.dev/dl"
 
-# The same number, commit and time as in the binaries.
-FAIRLEAD_RELEASE=${FAIRLEAD_RELEASE:-1}
+# The same commit and time as in the binaries.
 commit="" epoch=0
 if commit=$(git rev-parse HEAD 2>/dev/null); then
   epoch=$(git show -s --format=%ct HEAD)

@@ -21,7 +21,7 @@ fi
 
 scripts() {
   need shellcheck "install it with: apt-get install shellcheck"
-  shellcheck --external-sources hack/*.sh .ci/run
+  shellcheck --external-sources hack/*.sh hack/kind/*.sh .ci/run
 }
 
 gofmt_clean() {
@@ -49,7 +49,7 @@ mod_tidy() {
 
 tools_tidy() {
   local module
-  for module in "${TOOL_MODULES[@]}" hack/tools/lint test/integration/corpus; do
+  for module in "${TOOL_MODULES[@]}" hack/kind hack/tools/lint test/integration/corpus; do
     tidy -C "${module}"
   done
 }
@@ -65,7 +65,7 @@ vet() {
 
 tools_vet() {
   local module
-  for module in "${TOOL_MODULES[@]}"; do
+  for module in "${TOOL_MODULES[@]}" hack/kind; do
     go vet -C "${module}" ./...
   done
 }
@@ -88,7 +88,7 @@ lint() {
 tools_lint() {
   build_golangci_lint
   local module
-  for module in "${TOOL_MODULES[@]}"; do
+  for module in "${TOOL_MODULES[@]}" hack/kind; do
     (cd "${module}" && golangci_lint)
   done
 }

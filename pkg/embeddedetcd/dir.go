@@ -22,9 +22,9 @@ type dataDir struct {
 	lock *os.File
 }
 
-// openDataDir creates the directory if it does not exist, locks it, and checks that etcd may open the data in it. It
-// does not modify an existing directory.
-func openDataDir(path string) (*dataDir, error) {
+// openDataDir creates the directory if it does not exist, locks it, and checks that etcd and this minor version of
+// Kubernetes may open the data in it. It does not modify an existing directory.
+func openDataDir(path, kubernetes string) (*dataDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,11 @@ func openDataDir(path string) (*dataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", path, err)
 	}
-	if err := checkData(path); err != nil {
+	err = checkKubernetes(path, kubernetes)
+	if err == nil {
+		err = checkData(path)
+	}
+	if err != nil {
 		dir.close()
 		return nil, fmt.Errorf("data directory %s: %w", path, err)
 	}

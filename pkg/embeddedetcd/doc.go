@@ -8,7 +8,8 @@
 // in a directory that only its owner may enter, and etcd does not listen for peers.
 //
 // Start rejects two kinds of data directories before etcd opens them: one that another process uses, for which etcd
-// would wait forever, and one that a newer etcd wrote, with which etcd would panic.
+// would wait forever, and one that a newer etcd or Kubernetes wrote, with which etcd would panic, or the API server would
+// not find its objects.
 //
 // Several API servers, or an etcd that is operated separately, need an etcd cluster and --etcd-servers.
 package embeddedetcd

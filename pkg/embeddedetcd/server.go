@@ -25,6 +25,9 @@ var ErrStopped = errors.New("etcd stopped on its own")
 type Options struct {
 	// Dir is the data directory. It is created with mode 0700 if it does not exist; its parent must exist.
 	Dir string
+	// KubernetesVersion is the minor version of Kubernetes, such as "1.37", that writes the data. It is recorded in the
+	// directory, so that an older one rejects it. By default nothing is recorded and checked.
+	KubernetesVersion string
 	// JSONLogs makes etcd log in JSON instead of text. Either way it logs warnings and worse, to stderr.
 	JSONLogs bool
 	// StartTimeout is how long etcd may take until it serves. The default is a minute.
@@ -46,7 +49,7 @@ type Server struct {
 }
 
 // Start opens or creates the data directory, and returns when etcd serves. It returns ErrInUse if the directory is in
-// use, or ErrNewer if it was written by a newer etcd, and does not modify it then. If ctx ends before etcd serves,
+// use, or ErrNewer if it was written by a newer etcd or Kubernetes, and does not modify it then. If ctx ends before etcd serves,
 // Start fails. After that the server runs until Stop, even if ctx ends.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	if opts.StartTimeout == 0 {
@@ -55,20 +58,24 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, opts.StartTimeout, fmt.Errorf("not ready after %v", opts.StartTimeout))
 	defer cancel()
 
-	s, err := newServer(opts.Dir)
+	s, err := newServer(opts.Dir, opts.KubernetesVersion)
 	if err != nil {
 		return nil, fmt.Errorf("embedded etcd: %w", err)
 	}
 	if err := s.start(ctx, opts.JSONLogs); err != nil {
 		return nil, fmt.Errorf("embedded etcd: data directory %s: %w", s.dir.path, err)
 	}
+	if err := recordKubernetes(s.dir.path, opts.KubernetesVersion); err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("embedded etcd: data directory %s: %w", opts.Dir, err)
+	}
 	go s.watch()
 	return s, nil
 }
 
 // newServer opens the data directory and creates the directory for the sockets.
-func newServer(path string) (*Server, error) {
-	dir, err := openDataDir(path)
+func newServer(path, kubernetes string) (*Server, error) {
+	dir, err := openDataDir(path, kubernetes)
 	if err != nil {
 		return nil, err
 	}

@@ -245,17 +245,25 @@ func TestRejectedDirectoriesAreNotModified(t *testing.T) {
 			prepare: func(t *testing.T, dir string) {
 				set(t, dir, schema.Meta.Name(), schema.MetaStorageVersionName, "3.8.0")
 			},
-			want: ErrNewer, text: "written by a newer etcd (3.8) than the embedded one (3.7)",
+			want: ErrNewer, text: "written by a newer version: by etcd 3.8, and the embedded one is 3.7",
 		},
 		"cluster of a newer etcd": {
 			prepare: func(t *testing.T, dir string) {
 				set(t, dir, schema.Cluster.Name(), schema.ClusterClusterVersionKeyName, "4.0.0")
 			},
-			want: ErrNewer, text: "written by a newer etcd (4.0) than the embedded one (3.7)",
+			want: ErrNewer, text: "written by a newer version: by etcd 4.0, and the embedded one is 3.7",
 		},
 		"log of a newer etcd that is not in the database yet": {
 			prepare: func(t *testing.T, dir string) { logVersion(t, dir, "3.8.0") },
-			want:    ErrNewer, text: "written by a newer etcd (3.8) than the embedded one (3.7)",
+			want:    ErrNewer, text: "written by a newer version: by etcd 3.8, and the embedded one is 3.7",
+		},
+		"objects of a newer Kubernetes": {
+			prepare: func(t *testing.T, dir string) { write(t, filepath.Join(dir, kubernetesFile), "1.37\n") },
+			want:    ErrNewer, text: "written by a newer version: by Kubernetes 1.37, and this is 1.33: run that version",
+		},
+		"an unreadable version of Kubernetes": {
+			prepare: func(t *testing.T, dir string) { write(t, filepath.Join(dir, kubernetesFile), "x") },
+			text:    "kubernetes-version: ",
 		},
 		"not a database": {
 			prepare: func(t *testing.T, dir string) { write(t, dbPath(dir), strings.Repeat("x", 1<<16)) },
@@ -266,7 +274,7 @@ func TestRejectedDirectoriesAreNotModified(t *testing.T) {
 			dir := usedDir(t)
 			test.prepare(t, dir)
 			before := contents(t, dir)
-			_, err := Start(t.Context(), Options{Dir: dir})
+			_, err := Start(t.Context(), Options{Dir: dir, KubernetesVersion: "1.33"})
 			if err == nil {
 				t.Fatal("started")
 			}
@@ -280,6 +288,24 @@ func TestRejectedDirectoriesAreNotModified(t *testing.T) {
 				t.Errorf("files were modified (-before +after):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestTheNewestKubernetesIsRecorded: an older version of which nothing is known, or that is not older, may start.
+func TestTheNewestKubernetesIsRecorded(t *testing.T) {
+	dir := usedDir(t)
+	for _, tc := range []struct{ version, want string }{
+		{"", ""}, {"1.9", "1.9"}, {"1.33", "1.33"}, {"", "1.33"}, {"1.37", "1.37"}, {"1.37", "1.37"},
+	} {
+		s, err := Start(t.Context(), Options{Dir: dir, KubernetesVersion: tc.version})
+		if err != nil {
+			t.Fatalf("%q: %v", tc.version, err)
+		}
+		s.Stop()
+		recorded, err := readKubernetes(dir)
+		if got := fmt.Sprint(recorded); err != nil || got != tc.want && (recorded != nil || tc.want != "") {
+			t.Errorf("after %q: recorded %q, %v, want %q", tc.version, got, err, tc.want)
+		}
 	}
 }
 

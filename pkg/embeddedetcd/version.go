@@ -24,8 +24,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ErrNewer is returned if the data was written by a newer etcd than the embedded one.
-var ErrNewer = errors.New("written by a newer etcd")
+// ErrNewer is returned if the data was written by a newer etcd than the embedded one, or by a newer Kubernetes.
+var ErrNewer = errors.New("written by a newer version")
 
 // lockWait is how long to wait for a lock of an etcd that may be shutting down.
 const lockWait = 200 * time.Millisecond
@@ -46,7 +46,7 @@ func checkData(dir string) error {
 	own := semver.New(version.Version)
 	own = &semver.Version{Major: own.Major, Minor: own.Minor}
 	if newest != nil && own.LessThan(*newest) {
-		return fmt.Errorf("%w (%d.%d) than the embedded one (%d.%d)",
+		return fmt.Errorf("%w: by etcd %d.%d, and the embedded one is %d.%d",
 			ErrNewer, newest.Major, newest.Minor, own.Major, own.Minor)
 	}
 	return nil

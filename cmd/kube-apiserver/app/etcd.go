@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	basecompatibility "k8s.io/component-base/compatibility"
 
 	"github.com/fairlead-dev/fairlead/pkg/embeddedetcd"
 )
@@ -29,7 +31,9 @@ const (
 func serveWithEtcd(cmd *cobra.Command, dir string, requestShutdown func(), serve func() error) error {
 	flags := cmd.Flags()
 	logFormat, _ := flags.GetString("logging-format") // tests do not have the flag
-	etcd, err := embeddedetcd.Start(cmd.Context(), embeddedetcd.Options{Dir: dir, JSONLogs: logFormat == "json"})
+	etcd, err := embeddedetcd.Start(cmd.Context(), embeddedetcd.Options{
+		Dir: dir, JSONLogs: logFormat == "json", KubernetesVersion: storageVersion(),
+	})
 	if err != nil {
 		return err
 	}
@@ -44,6 +48,17 @@ func serveWithEtcd(cmd *cobra.Command, dir string, requestShutdown func(), serve
 	}
 
 	return serveUntilEnd(etcd, requestShutdown, serve, shutdownWithoutEtcd)
+}
+
+// storageVersion returns the minor version of Kubernetes in whose formats the server stores objects: its own one, or that
+// of --emulated-version. It returns "" before the flags have been parsed.
+func storageVersion() string {
+	effective := compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(basecompatibility.DefaultKubeComponent)
+	if effective == nil {
+		return ""
+	}
+	emulated := effective.EmulationVersion()
+	return fmt.Sprintf("%d.%d", emulated.Major(), emulated.Minor())
 }
 
 // server has the methods of embeddedetcd.Server that serveUntilEnd calls.
