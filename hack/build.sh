@@ -106,8 +106,8 @@ case ${1:-} in
   release)
     for arch in amd64 arm64; do
       # Nothing of the checkout is in the binaries, so that they can be built again elsewhere.
-      GOOS=linux GOARCH=${arch} server "${LINE_OUT}/release/linux-${arch}" -trimpath -buildvcs=false
-      GOOS=linux GOARCH=${arch} tools "${LINE_OUT}/release/linux-${arch}" -trimpath -buildvcs=false
+      GOOS=linux GOARCH=${arch} server "${LINE_OUT}/release/linux-${arch}" -buildvcs=false
+      GOOS=linux GOARCH=${arch} tools "${LINE_OUT}/release/linux-${arch}" -buildvcs=false
     done
     ;;
   *)

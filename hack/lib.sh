@@ -14,8 +14,6 @@ cd "${ROOT}"
 
 export ROOT
 
-# Binaries are static; tests are built the same way, so that they share every compiled package with them.
-export CGO_ENABLED=0
 
 # The Go modules of tools that do not depend on the Kubernetes line.
 # shellcheck disable=SC2034 # for the scripts that source this
@@ -34,6 +32,15 @@ fail() {
 need() {
   command -v "$1" >/dev/null 2>&1 || fail "$1 is missing: $2"
 }
+
+need go "install Go 1.26 or newer from your distribution or https://go.dev/dl"
+
+# Binaries are static, and no path of the checkout is in what is compiled. Tests are built the same way, so that they, and
+# copies of the tree, share every compiled package.
+export CGO_ENABLED=0
+GOFLAGS=$(go env GOFLAGS)
+if [[ ${GOFLAGS} != *-trimpath* ]]; then GOFLAGS+=" -trimpath"; fi
+export GOFLAGS
 
 # need_line fails unless LINE names a Kubernetes line. It has no default here: the Makefile has one, and passes it on.
 # What is built for the line goes to ${LINE_OUT}; ${LINE_MOD} is its module file.
@@ -59,8 +66,7 @@ is_default_line() { [[ ${LINE_MOD} == go.mod ]]; }
 
 # go_line runs the go command, and whatever runs it in turn, with the module file of the line. For the main module only.
 go_line() {
-  local flags
-  flags=$(go env GOFLAGS)
+  local flags=${GOFLAGS}
   if ! cmp -s go.mod "${LINE_MOD}"; then flags+=" -modfile=${ROOT}/${LINE_MOD}"; fi
   GOFLAGS=${flags} go "$@"
 }
@@ -72,7 +78,6 @@ say() {
 
 # patchset runs hack/patchset, built once.
 patchset() {
-  need go "install Go 1.26 or newer from your distribution or https://go.dev/dl"
   need git "install git"
   go build -C hack/patchset -o "${ROOT}/_output/bin/patchset" .
   _output/bin/patchset "$@"

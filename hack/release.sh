@@ -12,7 +12,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_line
-need go "install Go 1.26 or newer from your distribution or https://go.dev/dl"
 
 # The same commit and time as in the binaries.
 commit="" epoch=0
