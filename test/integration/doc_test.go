@@ -6,7 +6,7 @@
 //
 // make test-integration builds the server and runs the tests. To run one test after that:
 //
-//	KUBEBUILDER_ASSETS=$PWD/_output/v1.37/envtest CGO_ENABLED=0 go test -count=1 -run TestG9Scale ./test/integration
+//	KUBEBUILDER_ASSETS=$PWD/_output/v1.37/envtest go test -count=1 -run TestG9Scale ./test/integration
 //
 // # Where to start reading
 //

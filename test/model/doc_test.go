@@ -20,7 +20,7 @@
 //
 // To see what each step does, copy the YAML to a file (its indentation does not matter) and run:
 //
-//	CGO_ENABLED=0 go test ./test/model -run TestModel -v -replay /tmp/finding.yaml
+//	go test ./test/model -run TestModel -v -replay /tmp/finding.yaml
 //
 // For each step this prints the step, the status code and the warnings of the answer, and the persisted object. To
 // find the check that failed, search for the rule:
@@ -32,7 +32,7 @@
 //
 // # Run more sequences
 //
-//	CGO_ENABLED=0 go test ./test/model -run TestModel -timeout 60m -sequences 20000 -seed 7 -shown 5
+//	go test ./test/model -run TestModel -timeout 60m -sequences 20000 -seed 7 -shown 5
 //
 // A sequence that breaks the same rule on a CRD without gates and unions shows what upstream does, and is no finding
 // (upstream_test.go).

@@ -27,7 +27,7 @@ func Open(root, name string) (*Line, error) {
 		return nil, err
 	}
 	if !slices.Contains(lines, name) {
-		return nil, fmt.Errorf("%q is no line: give --line one of %s", name, strings.Join(lines, ", "))
+		return nil, fmt.Errorf("%q is no Kubernetes line: there are %s", name, strings.Join(lines, ", "))
 	}
 	l := &Line{Root: root, Name: name}
 	if l.Lock, err = readLock(l.LockFile()); err != nil {

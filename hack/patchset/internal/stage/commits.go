@@ -91,7 +91,7 @@ func apply(index git.Repo, p *patch.Patch) error {
 // helpToRebase says how to make the patches apply.
 func (m *module) helpToRebase() string {
 	if was := m.readStamp().version; strings.HasPrefix(was, "v") && was != m.tag() {
-		return fmt.Sprintf("rebase them: git -C %s rebase --onto %s %s; then: make export", m.git.Dir, m.tag(), was)
+		return fmt.Sprintf("rebase them: git -C %s rebase --onto %s %s; then: make export LINE=%s", m.git.Dir, m.tag(), was, m.line.Name)
 	}
 	return "see docs/patches.md for how patches are rebased"
 }

@@ -42,7 +42,7 @@ func Export(line *repo.Line, opts ExportOptions) error {
 		stale = stale || changed
 	}
 	if opts.Check && stale {
-		return fmt.Errorf("the patches of %s are not what export makes of the staged modules: run make export", line.Name)
+		return fmt.Errorf("the patches of %[1]s are not what export makes of the staged modules: run make export LINE=%[1]s", line.Name)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func Export(line *repo.Line, opts ExportOptions) error {
 func (m *module) checkExportable() error {
 	was := m.readStamp()
 	if was.commit == "" {
-		return fmt.Errorf("%s is not staged: run make stage", m.locked.Path)
+		return fmt.Errorf("%s is not staged: run make stage LINE=%s", m.locked.Path, m.line.Name)
 	}
 	if err := m.checkNoRebase(); err != nil {
 		return err
@@ -60,19 +60,19 @@ func (m *module) checkExportable() error {
 	case err != nil:
 		return err
 	case was.patches != m.patches:
-		return fmt.Errorf("the patches of %s changed since it was staged: run make stage", m.locked.Path)
+		return fmt.Errorf("the patches of %s changed since it was staged: run make stage LINE=%s", m.locked.Path, m.line.Name)
 	case edited != "":
 		return m.uncommitted(lines(edited))
 	}
 	if _, err := m.git.Run("merge-base", "--is-ancestor", m.tag(), "HEAD"); err != nil {
-		return fmt.Errorf("the commits of %s are not on %s: run make stage", m.locked.Path, m.tag())
+		return fmt.Errorf("the commits of %s are not on %s: run make stage LINE=%s", m.locked.Path, m.tag(), m.line.Name)
 	}
 	return nil
 }
 
 func (m *module) uncommitted(files []string) error {
 	return fmt.Errorf("edits are not committed: %s\nin %s, commit them into a patch: git commit --all --fixup=<commit of the patch> "+
-		"(git log --oneline %s.. names them); then make export", m.few(files), m.git.Dir, m.tag())
+		"(git log --oneline %s.. names them); then make export LINE=%s", m.few(files), m.git.Dir, m.tag(), m.line.Name)
 }
 
 // export reports whether it changed files or, if it only checks, whether it would.

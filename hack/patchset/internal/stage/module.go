@@ -113,7 +113,7 @@ func (m *module) checkNoRebase() error {
 	if _, applies := os.Stat(m.git.Path("rebase-apply")); merges != nil && applies != nil {
 		return nil //nolint:nilerr // git has these directories only during a rebase
 	}
-	return fmt.Errorf("a rebase is not finished in %s: resolve the conflicts as git status says, git rebase --continue, and make export", m.git.Dir)
+	return fmt.Errorf("a rebase is not finished in %s: resolve the conflicts as git status says, git rebase --continue, and make export LINE=%s", m.git.Dir, m.line.Name)
 }
 
 // changed returns the files that differ between two trees.

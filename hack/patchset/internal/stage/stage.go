@@ -93,8 +93,8 @@ func (m *module) saveEdits(target string, opts Options) error {
 	case len(edited) == 0:
 		edited = []string{"commits after " + m.tag()}
 	}
-	return fmt.Errorf("stage would lose edits that no patch has: %s\nif patches or lock changed, too, restore them, and make export; or run "+
-		"hack/patchset.sh stage --line %s --force, which keeps the edits in a commit, and says how to apply it", m.few(edited), m.line.Name)
+	return fmt.Errorf("stage would lose edits that no patch has: %[1]s\nif patches or lock changed, too, restore them, and make export LINE=%[2]s; or run "+
+		"hack/patchset.sh stage --line %[2]s --force, which keeps the edits in a commit, and says how to apply it", m.few(edited), m.line.Name)
 }
 
 // discard ends a rebase, and removes all files after it has committed them where git does not remove them.
