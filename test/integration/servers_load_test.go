@@ -248,20 +248,13 @@ func (l *load) send(ctx context.Context, w *loadWrite, client resource) error {
 		w.answer = answer
 		l.acknowledged[w.server].Add(1)
 	}
-	if apierrors.IsConflict(err) || isNullMember(err) {
+	if apierrors.IsConflict(err) {
 		w.refused, err = err, nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.writes = append(l.writes, w)
 	return unexplained(err)
-}
-
-// isNullMember reports whether an apply was refused because of what field management makes of a member: if the manager
-// leaves out all fields of an object that another one owns, the object becomes null, on a stock server as well.
-func isNullMember(err error) bool {
-	return apierrors.IsInvalid(err) && (strings.Contains(err.Error(), `spec.source.s3: Invalid value: "null"`) ||
-		strings.Contains(err.Error(), `spec.source.git: Invalid value: "null"`))
 }
 
 // unexplained returns nil for errors that clients get while a server or etcd is not available, and other errors

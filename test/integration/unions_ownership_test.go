@@ -199,6 +199,27 @@ func TestU8AMemberThatNobodyOwns(t *testing.T) {
 
 // TestU8ThroughItemsAndMaps (rules U5, U8): items of a list map and values of a map are matched by key. The owners of
 // other items stay.
+// TestU8AMemberThatAnotherManagerCreated (rules U4.1, U8): server-side apply makes null of a member if the applier owned
+// all that is in it, and another manager owns the member itself. The null is cleared like a member that is set.
+func TestU8AMemberThatAnotherManagerCreated(t *testing.T) {
+	t.Parallel()
+	o := newSubject(t, newUnionsCRD(t)).newObject(t)
+	o.create(`{source: {type: Git, git: {url: u}}}`)
+	if err := o.merge("switcher", `{source: {type: S3, git: null, s3: {bucket: x}}}`); err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range []string{`{source: {type: S3, s3: {bucket: q}}}`, `{source: {type: Git, git: {url: q}}}`} {
+		o.takeWarnings()
+		if err := o.tryApply("forcer", spec, true); err != nil {
+			t.Fatal(err)
+		}
+		o.wantSpec(spec)
+	}
+	o.wantWarnings(`spec.source.s3: cleared: spec.source.type changed from "S3" to "Git"`)
+	o.wantOwned("forcer", "spec.source.type", "spec.source.git.url")
+	o.wantOwned("switcher")
+}
+
 func TestU8ThroughItemsAndMaps(t *testing.T) {
 	t.Parallel()
 	o := newSubject(t, newUnionsCRD(t)).newObject(t)

@@ -238,8 +238,12 @@ func (u refUnion) set() []string {
 
 // unselected returns the members that are set and not selected.
 func (u refUnion) unselected() []string {
+	return slices.DeleteFunc(u.set(), u.isSelected)
+}
+
+func (u refUnion) isSelected(member string) bool {
 	value, _ := u.holder[u.discriminator].(string)
-	return slices.DeleteFunc(u.set(), func(name string) bool { return u.isKnown() && u.members[value].Name == name })
+	return u.isKnown() && u.members[value].Name == member
 }
 
 func (u refUnion) hasMemberAt(path string) bool {
@@ -252,7 +256,7 @@ func refNormalize(schema *structuralschema.Structural, r request) (map[string]an
 	var warnings []string
 	for {
 		unions := refUnions(schema, r)
-		i := slices.IndexFunc(unions, func(u refUnion) bool { return u.discriminatorChanged() && len(u.unselected()) > 0 })
+		i := slices.IndexFunc(unions, func(u refUnion) bool { return u.discriminatorChanged() && len(u.toClear()) > 0 })
 		if i < 0 {
 			return r.object, warnings
 		}
@@ -260,10 +264,18 @@ func refNormalize(schema *structuralschema.Structural, r request) (map[string]an
 	}
 }
 
+// toClear returns the unselected members that are set, or that are persisted and null in the request.
+func (u refUnion) toClear() []string {
+	return slices.DeleteFunc(u.names(), func(name string) bool {
+		value, present := u.holder[name]
+		return u.isSelected(name) || !present || value == nil && u.old[name] == nil
+	})
+}
+
 // clear removes the unselected members, and returns the warning.
 func (u refUnion) clear() string {
 	var paths []string
-	for _, name := range u.unselected() {
+	for _, name := range u.toClear() {
 		delete(u.holder, name)
 		paths = append(paths, refDot(u.path, name))
 	}

@@ -161,11 +161,29 @@ func (r *normalizer) unions(n *node, object, old map[string]any) (map[string]any
 	return result, changed
 }
 
-// needsClearing reports whether the discriminator changed and a member is set that it does not select (rule U4). If the
+// needsClearing reports whether the discriminator changed and a member is set or emptied that it does not select (rule U4). If the
 // request leaves the discriminator out, nothing is cleared (rule U4.3).
 func (u *union) needsClearing(object, old map[string]any) bool {
 	value, isSet := object[u.discriminator].(string)
-	return isSet && u.persistedValue(old) != value && u.hasUnselected(object, u.selectedMember(value), len(object))
+	if !isSet || u.persistedValue(old) == value {
+		return false
+	}
+	selected := u.selectedMember(value)
+	return u.hasUnselected(object, selected, len(object)) || len(u.emptiedMembers(object, old, selected)) > 0
+}
+
+// emptiedMembers returns the indexes of the members that are null in an object and set in old, except the selected one.
+// Server-side apply leaves a null if the applier owned all fields in a member that another manager owns, and leaves it
+// out. Most schemas refuse the null, so that such an applier could not switch the union at all.
+func (u *union) emptiedMembers(object, old map[string]any, selected int) []int {
+	var found []int
+	for i, member := range u.members {
+		value, present := object[member]
+		if i != selected && present && value == nil && old[member] != nil {
+			found = append(found, i)
+		}
+	}
+	return found
 }
 
 // persistedValue returns the discriminator in old, or "" if it is absent (rule U3). It is not a string if the field was
@@ -177,11 +195,14 @@ func (u *union) persistedValue(old map[string]any) any {
 	return ""
 }
 
-// clear removes the members that are set but not selected.
+// clear removes the members that are set or emptied but not selected.
 func (u *union) clear(object, old map[string]any) Cleared {
 	value, _ := object[u.discriminator].(string)
 	c := Cleared{Ordinal: u.ordinal, Discriminator: u.discriminator, From: u.persistedValue(old), To: value}
-	for _, i := range u.unselectedMembers(object, u.selectedMember(value)) {
+	selected := u.selectedMember(value)
+	members := append(u.unselectedMembers(object, selected), u.emptiedMembers(object, old, selected)...)
+	slices.Sort(members)
+	for _, i := range members {
 		delete(object, u.members[i])
 		c.Members = append(c.Members, u.members[i])
 	}

@@ -61,8 +61,28 @@ func TestNormalize(t *testing.T) {
 			object: `{spec: {source: {type: Git}}}`,
 		}, {
 			claim:  "U4: a null member is not set and not cleared",
-			old:    `{spec: {source: {type: Git, git: {}}}}`,
+			old:    `{spec: {source: {type: None}}}`,
 			object: `{spec: {source: {type: S3, git: null, s3: {}}}}`,
+		}, {
+			claim:  "U4: nor is it while the discriminator does not change",
+			old:    `{spec: {source: {type: Git, s3: {}}}}`,
+			object: `{spec: {source: {type: Git, s3: null}}}`,
+		}, {
+			claim:    "U4.1: a set member that becomes null is cleared",
+			old:      `{spec: {source: {type: Git, git: {}}}}`,
+			object:   `{spec: {source: {type: S3, git: null, s3: {}}}}`,
+			want:     `{spec: {source: {type: S3, s3: {}}}}`,
+			warnings: []string{`spec.source.git: cleared: spec.source.type changed from "Git" to "S3"`},
+		}, {
+			claim:    "U4.1: it is cleared with the members that are set",
+			old:      `{spec: {source: {type: Git, git: {}}}}`,
+			object:   `{spec: {source: {type: None, git: null, s3: {}}}}`,
+			want:     `{spec: {source: {type: None}}}`,
+			warnings: []string{`spec.source.git, spec.source.s3: cleared: spec.source.type changed from "Git" to "None"`},
+		}, {
+			claim:  "U4.2: the selected member stays null",
+			old:    `{spec: {source: {type: Git, s3: {}}}}`,
+			object: `{spec: {source: {type: S3, s3: null}}}`,
 		}, {
 			claim:    "U4.1: a zero value is set and is cleared",
 			old:      `{spec: {two: {x: X1, x1: 0, x2: false, w: W1, w1: []}}}`,
