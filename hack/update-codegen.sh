@@ -18,7 +18,7 @@ if ! cmp -s go.mod "${LINE_MOD}"; then
   # The generators load packages, which fails with -modfile.
   in_copy hack/update-codegen.sh
   cp -r "${COPY}/staging/patches" "${COPY}/staging/lines" staging/
-  rm -r "pkg/apis/apiextensions/testdata/${LINE}"
+  rm -rf "pkg/apis/apiextensions/testdata/${LINE}"
   cp -r "${COPY}/pkg/apis/apiextensions/testdata/${LINE}" pkg/apis/apiextensions/testdata/
   patchset stage --line "${LINE}"
   exit
