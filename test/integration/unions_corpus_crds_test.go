@@ -51,6 +51,7 @@ func corpusCRDs(t *testing.T) []corpusCRD {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json")
 	cmd.Dir = "corpus"
+	cmd.Env = append(os.Environ(), "GOFLAGS=") // it has a module file of its own
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go mod download in test/integration/corpus: %v\n%s", err, out)
