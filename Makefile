@@ -42,7 +42,7 @@ kind-down: ## Delete the cluster of make kind-up; HA=1 for the one with three co
 
 .PHONY: stage
 stage: ## Write staging/src from the Go module cache and the patches; nothing to do is quick.
-	@hack/patchset.sh stage --line=$(LINE)
+	@hack/patchset.sh stage --line='$(LINE)'
 
 .PHONY: build
 build: stage ## Build _output/LINE/bin/kube-apiserver and fairlead-run.
@@ -95,7 +95,7 @@ verify: stage ## Check formatting, vet, linters, patches, generated files, go.mo
 
 .PHONY: export
 export: ## Write the commits below staging/src as patches.
-	@hack/patchset.sh export --line=$(LINE)
+	@hack/patchset.sh export --line='$(LINE)'
 
 .PHONY: stat
 stat: ## Count patches, hunks and lines.

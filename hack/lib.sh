@@ -46,7 +46,7 @@ export GOFLAGS
 # What is built for the line goes to ${LINE_OUT}; ${LINE_MOD} is its module file.
 need_line() {
   local lines=(staging/lines/*)
-  [[ -n ${LINE:-} && -d staging/lines/${LINE} ]] ||
+  [[ ${LINE:-} =~ ^v[0-9.]+$ && -d staging/lines/${LINE} ]] ||
     fail "LINE is ${LINE:-not set}: set it to a Kubernetes line (${lines[*]##*/}), as in: LINE=${lines[-1]##*/} $0"
   export LINE
   # shellcheck disable=SC2034 # for the scripts that source this
@@ -61,11 +61,18 @@ line_mod_in() {
   if [[ -e $1/go.${LINE}.mod ]]; then echo "go.${LINE}.mod"; else echo go.mod; fi
 }
 
+# need_line_mod fails if the module file of the line is another line's. It is needed for all that builds.
+need_line_mod() {
+  grep -qF "./staging/lines/${LINE}/" "${LINE_MOD}" ||
+    fail "go.${LINE}.mod is missing: restore it from git, or make it as docs/rebase.md says"
+}
+
 # is_default_line reports whether go.mod is the module file of the line.
 is_default_line() { [[ ${LINE_MOD} == go.mod ]]; }
 
 # go_line runs the go command, and whatever runs it in turn, with the module file of the line. For the main module only.
 go_line() {
+  need_line_mod
   local flags=${GOFLAGS}
   if ! cmp -s go.mod "${LINE_MOD}"; then flags+=" -modfile=${ROOT}/${LINE_MOD}"; fi
   GOFLAGS=${flags} go "$@"

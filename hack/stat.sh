@@ -13,10 +13,10 @@ row='%-70s %6s %6s %6s %8s %6s\n'
 printf "${row}" PATCH FILES HUNKS ADDED REMOVED LINES
 grep -v '^#' "staging/lines/${LINE}/series" | while read -r patch; do
   hunks=$(grep -c '^@@ ' "staging/patches/${patch}")
-  lines=$(grep -lxF "${patch}" staging/lines/*/series | wc -l)
+  serves=$(grep -lxF "${patch}" staging/lines/*/series | wc -l)
   git apply --numstat "staging/patches/${patch}" |
-    awk -v patch="${patch}" -v hunks="${hunks}" -v lines="${lines}" '
-      {added += $1; removed += $2} END {print patch, NR, hunks, added, removed, lines}'
+    awk -v patch="${patch}" -v hunks="${hunks}" -v serves="${serves}" '
+      {added += $1; removed += $2} END {print patch, NR, hunks, added, removed, serves}'
 done | awk -v row="${row}" -v all="$(find staging/lines -name series | wc -l)" '
   {
     printf row, $1, $2, $3, $4, $5, $6

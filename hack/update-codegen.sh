@@ -14,6 +14,7 @@ need_line
 need protoc "install it with: apt-get install protobuf-compiler"
 patchset stage --line "${LINE}"
 
+need_line_mod
 if ! cmp -s go.mod "${LINE_MOD}"; then
   # The generators load packages, which fails with -modfile.
   in_copy hack/update-codegen.sh

@@ -33,17 +33,31 @@ func checkKubernetes(dir, minor string) error {
 		ErrNewer, newest, own)
 }
 
-// recordKubernetes names a minor version of Kubernetes as the newest one that has written the data, unless a newer one
-// has. Nothing is recorded if the version is "".
+// recordKubernetes names a minor version of Kubernetes as the newest one that has written the data, unless the same or a
+// newer one has. Nothing is recorded if the version is "".
 func recordKubernetes(dir, minor string) error {
-	if minor == "" || checkKubernetes(dir, minor) != nil {
-		return nil
+	newest, err := readKubernetes(dir)
+	if err != nil || minor == "" {
+		return err
 	}
-	file := filepath.Join(dir, kubernetesFile)
-	if err := os.WriteFile(file+".new", []byte(minor+"\n"), 0o600); err != nil {
-		return fmt.Errorf("record the version of Kubernetes: %w", err)
+	own, err := version.ParseGeneric(minor)
+	if err != nil || newest != nil && newest.AtLeast(own) {
+		return err
 	}
-	return os.Rename(file+".new", file)
+	return writeFile(filepath.Join(dir, kubernetesFile), minor+"\n")
+}
+
+// writeFile replaces a file, so that after a crash it has the old or the new content.
+func writeFile(name, content string) error {
+	file, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(content)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
 }
 
 // readKubernetes returns the recorded version, or nil if there is none.
@@ -57,7 +71,7 @@ func readKubernetes(dir string) (*version.Version, error) {
 	}
 	recorded, err := version.ParseGeneric(strings.TrimSpace(string(text)))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kubernetesFile, err)
+		return nil, fmt.Errorf("the file %s is damaged (%w): remove it, if no newer Kubernetes has written here", kubernetesFile, err)
 	}
 	return recorded, nil
 }

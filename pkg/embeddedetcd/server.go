@@ -25,9 +25,12 @@ var ErrStopped = errors.New("etcd stopped on its own")
 type Options struct {
 	// Dir is the data directory. It is created with mode 0700 if it does not exist; its parent must exist.
 	Dir string
-	// KubernetesVersion is the minor version of Kubernetes, such as "1.37", that writes the data. It is recorded in the
-	// directory, so that an older one rejects it. By default nothing is recorded and checked.
+	// KubernetesVersion is the minor version of Kubernetes, such as "1.37", that uses the data. Start rejects data that a
+	// newer one has written. By default nothing is checked.
 	KubernetesVersion string
+	// EmulatedVersion is the version in whose formats it writes, which may be older. It is recorded in the directory, so
+	// that a version that is older than it rejects the data. By default nothing is recorded.
+	EmulatedVersion string
 	// JSONLogs makes etcd log in JSON instead of text. Either way it logs warnings and worse, to stderr.
 	JSONLogs bool
 	// StartTimeout is how long etcd may take until it serves. The default is a minute.
@@ -65,7 +68,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err := s.start(ctx, opts.JSONLogs); err != nil {
 		return nil, fmt.Errorf("embedded etcd: data directory %s: %w", s.dir.path, err)
 	}
-	if err := recordKubernetes(s.dir.path, opts.KubernetesVersion); err != nil {
+	if err := recordKubernetes(s.dir.path, opts.EmulatedVersion); err != nil {
 		s.Stop()
 		return nil, fmt.Errorf("embedded etcd: data directory %s: %w", opts.Dir, err)
 	}

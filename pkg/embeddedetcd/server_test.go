@@ -263,7 +263,7 @@ func TestRejectedDirectoriesAreNotModified(t *testing.T) {
 		},
 		"an unreadable version of Kubernetes": {
 			prepare: func(t *testing.T, dir string) { write(t, filepath.Join(dir, kubernetesFile), "x") },
-			text:    "kubernetes-version: ",
+			text:    "the file kubernetes-version is damaged",
 		},
 		"not a database": {
 			prepare: func(t *testing.T, dir string) { write(t, dbPath(dir), strings.Repeat("x", 1<<16)) },
@@ -291,13 +291,13 @@ func TestRejectedDirectoriesAreNotModified(t *testing.T) {
 	}
 }
 
-// TestTheNewestKubernetesIsRecorded: an older version of which nothing is known, or that is not older, may start.
+// TestTheNewestKubernetesIsRecorded: a server may start again that emulates an older version than before.
 func TestTheNewestKubernetesIsRecorded(t *testing.T) {
 	dir := usedDir(t)
 	for _, tc := range []struct{ version, want string }{
-		{"", ""}, {"1.9", "1.9"}, {"1.33", "1.33"}, {"", "1.33"}, {"1.37", "1.37"}, {"1.37", "1.37"},
+		{"", ""}, {"1.9", "1.9"}, {"1.33", "1.33"}, {"", "1.33"}, {"1.37", "1.37"}, {"1.37", "1.37"}, {"1.36", "1.37"},
 	} {
-		s, err := Start(t.Context(), Options{Dir: dir, KubernetesVersion: tc.version})
+		s, err := Start(t.Context(), Options{Dir: dir, KubernetesVersion: "1.37", EmulatedVersion: tc.version})
 		if err != nil {
 			t.Fatalf("%q: %v", tc.version, err)
 		}

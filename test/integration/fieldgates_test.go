@@ -182,8 +182,9 @@ func TestF4OffOnOff(t *testing.T) {
 	if got.Spec.CustomFeatureGates != nil {
 		t.Error("F4: with the server's gate disabled, create kept the field")
 	}
-	got.Spec.CustomFeatureGates = dropped.Spec.CustomFeatureGates
-	updated := s.updateCRD(t, got)
+	updated := s.editCRD(t, dropped.Name, func(crd *apiextensionsv1.CustomResourceDefinition) {
+		got.Generation, crd.Spec.CustomFeatureGates = crd.Generation, dropped.Spec.CustomFeatureGates
+	})
 	if updated.Spec.CustomFeatureGates != nil || updated.Generation != got.Generation {
 		t.Errorf("F4: with the server's gate disabled, update added the field or increased the generation: %v, generation %d",
 			updated.Spec.CustomFeatureGates, updated.Generation)
@@ -196,21 +197,11 @@ func TestF4OffOnOff(t *testing.T) {
 	s.restart(t, options{})
 	got = s.getCRD(t, kept.Name)
 	wantGates(t, "F5: after the server's gate was disabled", kept, got)
-	got.Labels = map[string]string{"a": "b"}
-	wantGates(t, "F4: after an update with the server's gate disabled", kept, s.updateCRD(t, got))
+	updated = s.editCRD(t, kept.Name, func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Labels = map[string]string{"a": "b"} })
+	wantGates(t, "F4: after an update with the server's gate disabled", kept, updated)
 	created, err := s.customResources(kept).Create(t.Context(), cronTab(t, kept, "a", `{replicas: 3}`), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantSpec(t, "a created object (F2: with the server's gate disabled, the CRD's gates have no effect)", created, "replicas: 3")
-}
-
-// updateCRD sends the CRD as it is.
-func (s *server) updateCRD(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	updated, err := s.crdClient().Update(t.Context(), crd, metav1.UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return updated
 }

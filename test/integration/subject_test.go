@@ -60,21 +60,31 @@ func (s subject) inVersion(version string) subject {
 	return s
 }
 
-// editCRD updates the CRD. It tries again after a conflict: the server's own controllers write the status of a new CRD.
+// editCRD updates the CRD.
 func (s subject) editCRD(edit func(*apiextensionsv1.CustomResourceDefinition)) {
 	s.Helper()
-	crds := s.client.crdClient()
+	s.client.server.editCRD(s.T, s.crd.Name, edit)
+}
+
+// editCRD updates a CRD and returns it. It tries again after a conflict: the server's own controllers write the status of
+// a new CRD.
+func (s *server) editCRD(
+	t *testing.T, name string, edit func(*apiextensionsv1.CustomResourceDefinition),
+) (updated *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	crds := s.crdClient()
 	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		crd, err := crds.Get(s.Context(), s.crd.Name, metav1.GetOptions{})
+		crd, err := crds.Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		edit(crd)
-		_, err = crds.Update(s.Context(), crd, metav1.UpdateOptions{})
+		updated, err = crds.Update(t.Context(), crd, metav1.UpdateOptions{})
 		return err
 	}); err != nil {
-		s.Fatal(err)
+		t.Fatal(err)
 	}
+	return updated
 }
 
 // flip sets gates of the CRD and waits until that takes effect: until a dry-run create with the spec probe is answered

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	basecompatibility "k8s.io/component-base/compatibility"
 
@@ -31,8 +32,9 @@ const (
 func serveWithEtcd(cmd *cobra.Command, dir string, requestShutdown func(), serve func() error) error {
 	flags := cmd.Flags()
 	logFormat, _ := flags.GetString("logging-format") // tests do not have the flag
+	own, emulated := versions()
 	etcd, err := embeddedetcd.Start(cmd.Context(), embeddedetcd.Options{
-		Dir: dir, JSONLogs: logFormat == "json", KubernetesVersion: storageVersion(),
+		Dir: dir, JSONLogs: logFormat == "json", KubernetesVersion: own, EmulatedVersion: emulated,
 	})
 	if err != nil {
 		return err
@@ -50,15 +52,15 @@ func serveWithEtcd(cmd *cobra.Command, dir string, requestShutdown func(), serve
 	return serveUntilEnd(etcd, requestShutdown, serve, shutdownWithoutEtcd)
 }
 
-// storageVersion returns the minor version of Kubernetes in whose formats the server stores objects: its own one, or that
-// of --emulated-version. It returns "" before the flags have been parsed.
-func storageVersion() string {
+// versions returns the minor versions of Kubernetes that the server is and emulates. It returns "" before the flags have
+// been parsed.
+func versions() (own, emulated string) {
 	effective := compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(basecompatibility.DefaultKubeComponent)
 	if effective == nil {
-		return ""
+		return "", ""
 	}
-	emulated := effective.EmulationVersion()
-	return fmt.Sprintf("%d.%d", emulated.Major(), emulated.Minor())
+	minor := func(v *version.Version) string { return fmt.Sprintf("%d.%d", v.Major(), v.Minor()) }
+	return minor(effective.BinaryVersion()), minor(effective.EmulationVersion())
 }
 
 // server has the methods of embeddedetcd.Server that serveUntilEnd calls.

@@ -264,11 +264,13 @@ func refNormalize(schema *structuralschema.Structural, r request) (map[string]an
 	}
 }
 
-// toClear returns the unselected members that are set, or that are persisted and null in the request.
+// toClear returns the unselected members that are set, or that are persisted and null in the request although they may
+// not be null.
 func (u refUnion) toClear() []string {
 	return slices.DeleteFunc(u.names(), func(name string) bool {
 		value, present := u.holder[name]
-		return u.isSelected(name) || !present || value == nil && u.old[name] == nil
+		isEmptied := value == nil && u.old[name] != nil && !u.object.Properties[name].Nullable
+		return u.isSelected(name) || !present || value == nil && !isEmptied
 	})
 }
 

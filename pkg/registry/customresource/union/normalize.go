@@ -172,14 +172,14 @@ func (u *union) needsClearing(object, old map[string]any) bool {
 	return u.hasUnselected(object, selected, len(object)) || len(u.emptiedMembers(object, old, selected)) > 0
 }
 
-// emptiedMembers returns the indexes of the members that are null in an object and set in old, except the selected one.
-// Server-side apply leaves a null if the applier owned all fields in a member that another manager owns, and leaves it
-// out. Most schemas refuse the null, so that such an applier could not switch the union at all.
+// emptiedMembers returns the indexes of the members that are null in an object and set in old, although they may not be
+// null, except the selected one. Server-side apply leaves a null if the applier owned all fields in a member that another
+// manager owns, and leaves it out. The schema refuses it, so that such an applier could not switch the union at all.
 func (u *union) emptiedMembers(object, old map[string]any, selected int) []int {
 	var found []int
 	for i, member := range u.members {
 		value, present := object[member]
-		if i != selected && present && value == nil && old[member] != nil {
+		if i != selected && present && value == nil && old[member] != nil && !slices.Contains(u.nullable, member) {
 			found = append(found, i)
 		}
 	}

@@ -19,6 +19,7 @@ type union struct {
 	ordinal       int // the index of the union within the schema
 	discriminator string
 	members       []string          // sorted
+	nullable      []string          // the members that may be null
 	values        []string          // the values that the discriminator may be set to, sorted
 	selections    []selection       // what values select, by the same index
 	forAbsent     *selection        // what an absent discriminator selects, or nil if it must not be absent
@@ -39,6 +40,11 @@ func (c *compiler) union(discriminator string, object *structuralschema.Structur
 	property := object.Properties[discriminator]
 	u := union{ordinal: c.unions, discriminator: discriminator, members: memberNames(property.XUnions, object)}
 	c.unions++
+	for _, member := range u.members {
+		if object.Properties[member].Nullable {
+			u.nullable = append(u.nullable, member)
+		}
+	}
 	u.values = sets.List(sets.KeySet(property.XUnions.FieldMembers))
 	if u.values[0] == "" && !allowsEmpty(property.ValueValidation) {
 		u.values = u.values[1:] // it may be absent, but not set to "" (rule U2)
