@@ -67,7 +67,9 @@ func (p patcher) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	review.Response = &admissionv1.AdmissionResponse{
 		UID: review.Request.UID, Allowed: true, Patch: []byte(p), PatchType: &jsonPatch,
 	}
-	_ = json.NewEncoder(out).Encode(review) // the API server reports what it cannot read
+	if err := json.NewEncoder(out).Encode(review); err != nil {
+		http.Error(out, err.Error(), http.StatusInternalServerError)
+	}
 }
 
 // awaitMutation waits until a dry run of a merge patch is answered with a spec that contains the text.

@@ -13,13 +13,18 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Types of structured-merge-diff, which has another major version in each line.
+// The types of structured-merge-diff, which has another major version in each line.
 type (
-	FieldList      = value.FieldList
-	Path           = fieldpath.Path
-	PathElement    = fieldpath.PathElement
+	// FieldList is that of package value.
+	FieldList = value.FieldList
+	// Path is that of package fieldpath.
+	Path = fieldpath.Path
+	// PathElement is that of package fieldpath.
+	PathElement = fieldpath.PathElement
+	// PathElementSet is that of package fieldpath.
 	PathElementSet = fieldpath.PathElementSet
-	Set            = fieldpath.Set
+	// Set is that of package fieldpath.
+	Set = fieldpath.Set
 )
 
 // Functions of structured-merge-diff.
