@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -74,7 +75,7 @@ func attend(interrupted context.Context, server *localserver.Server, kubectl str
 		return stop(server)
 	case err != nil:
 		progress.end("failed")
-		return errors.Join(err, stop(server))
+		return errors.Join(explain(err), stop(server))
 	}
 	progress.end("ready")
 
@@ -86,6 +87,17 @@ func attend(interrupted context.Context, server *localserver.Server, kubectl str
 		fmt.Println("\nfairlead: stopping …")
 		return stop(server)
 	}
+}
+
+// newerData is the text of embeddedetcd.ErrNewer. To import the package would link etcd.
+const newerData = "written by a newer version"
+
+// explain adds what to do to an error of a server that does not start.
+func explain(err error) error {
+	if strings.Contains(err.Error(), newerData) {
+		return fmt.Errorf("%w\nfairlead: a newer line has written the data in %s: make run with that LINE, or start over after make clean-run", err, runDir)
+	}
+	return err
 }
 
 // stop ends the server. Another signal meanwhile kills it, as does a stop that takes too long.

@@ -4,12 +4,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/fairlead-dev/fairlead/internal/localserver"
+	"github.com/fairlead-dev/fairlead/pkg/embeddedetcd"
 )
 
 func TestParsePort(t *testing.T) {
@@ -65,6 +68,16 @@ func TestOneRunAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlock()
+}
+
+func TestExplainNewerData(t *testing.T) {
+	err := explain(fmt.Errorf("the API server did not start: %w: by Kubernetes 1.37", embeddedetcd.ErrNewer))
+	if !strings.HasSuffix(err.Error(), "make run with that LINE, or start over after make clean-run") {
+		t.Errorf("got %q", err)
+	}
+	if other := errors.New("port 6443 is in use"); explain(other) != other {
+		t.Error("another error was changed")
+	}
 }
 
 // TestDemo is about the text. Tests of the examples show that the commands work.
