@@ -39,6 +39,9 @@ func describeModule(b *bundle.Bundle, module *debug.Module) (*cdx.Component, err
 	if !isDirectory(module.Replace.Path) {
 		return replacement(module), nil
 	}
+	if isOurs(module.Path) {
+		return library(module.Path, b.Version(), ""), nil
+	}
 	return patched(b, module.Path)
 }
 

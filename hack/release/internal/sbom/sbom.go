@@ -24,8 +24,10 @@ import (
 // specVersion is the one that scanners read. It has all that is needed.
 const specVersion = cdx.SpecVersion1_6
 
-// ours is the module of the server.
+// ours is the module of the server. What is below it is ours, too.
 const ours = "github.com/fairlead-dev/fairlead"
+
+func isOurs(path string) bool { return path == ours || strings.HasPrefix(path, ours+"/") }
 
 // Write writes the document of a binary and returns its name.
 func Write(b *bundle.Bundle, arch, binary string) (string, error) {
@@ -77,7 +79,7 @@ func dependencies(subject *cdx.Component, components []cdx.Component) *[]cdx.Dep
 // application returns the component of the binary itself. Its module has our version, or its own if it is not ours.
 func application(b *bundle.Bundle, info *debug.BuildInfo) *cdx.Component {
 	version := info.Main.Version
-	if info.Main.Path == ours {
+	if isOurs(info.Main.Path) {
 		version = b.Version()
 	}
 	return component(cdx.ComponentTypeApplication, info.Main.Path, version)

@@ -43,7 +43,7 @@ func TestApplication(t *testing.T) {
 	}
 }
 
-func TestAModuleThatIsReplacedByAModule(t *testing.T) {
+func TestAModuleThatIsReplaced(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		module    debug.Module
@@ -64,6 +64,14 @@ func TestAModuleThatIsReplacedByAModule(t *testing.T) {
 				Replace: &debug.Module{Path: "k8s.io/api", Version: "v0.37.1", Sum: "h1:x"},
 			},
 			"pkg:golang/k8s.io/api@v0.37.1", "",
+		},
+		{
+			"by a directory, as package line: a module of ours has our version",
+			debug.Module{
+				Path: "github.com/fairlead-dev/fairlead/line", Version: "v0.0.0",
+				Replace: &debug.Module{Path: "./staging/lines/v1.37/line", Version: "(devel)"},
+			},
+			"pkg:golang/github.com/fairlead-dev/fairlead/line@v1.37.1%2Bfairlead.2", "",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
