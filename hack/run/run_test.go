@@ -75,7 +75,7 @@ func TestExplainNewerData(t *testing.T) {
 	if !strings.HasSuffix(err.Error(), "make run with that LINE, or start over after make clean-run") {
 		t.Errorf("got %q", err)
 	}
-	if other := errors.New("port 6443 is in use"); explain(other) != other {
+	if other := errors.New("port 6443 is in use"); explain(other).Error() != other.Error() {
 		t.Error("another error was changed")
 	}
 }
