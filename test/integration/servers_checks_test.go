@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 )
 
 // check compares a history with what the clients were told.
@@ -334,6 +335,13 @@ func (o *observer) observe(ctx context.Context, client resource, from string) (s
 		from = list.GetResourceVersion()
 		o.noteList(list)
 	}
+	return watchFrom(ctx, client, from, o.noteEvent)
+}
+
+// watchFrom watches from a resource version on, and returns where to go on when the watch has ended.
+func watchFrom(
+	ctx context.Context, client dynamic.ResourceInterface, from string, note func(*unstructured.Unstructured),
+) (string, error) {
 	events, err := client.Watch(ctx, metav1.ListOptions{ResourceVersion: from})
 	if err != nil {
 		return afterError(from, err)
@@ -345,7 +353,7 @@ func (o *observer) observe(ctx context.Context, client resource, from string) (s
 			return afterError(from, apierrors.FromObject(event.Object))
 		}
 		from = u.GetResourceVersion()
-		o.noteEvent(u)
+		note(u)
 	}
 	return from, nil
 }

@@ -23,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 )
@@ -290,30 +289,13 @@ func (c *upgradeClient) watch(ctx context.Context) {
 			}
 		}
 		if err == nil {
-			from, err = c.watchFrom(ctx, from)
+			from, err = watchFrom(ctx, c.customResources(), from, func(*unstructured.Unstructured) { c.note(func() { c.watched++ }) })
 		}
 		if ctx.Err() == nil {
 			c.count("watch", err)
 		}
 		time.Sleep(loadPause)
 	}
-}
-
-func (c *upgradeClient) watchFrom(ctx context.Context, from string) (string, error) {
-	events, err := c.customResources().Watch(ctx, metav1.ListOptions{ResourceVersion: from})
-	if err != nil {
-		return afterError(from, err)
-	}
-	defer events.Stop()
-	for event := range events.ResultChan() {
-		u, isObject := event.Object.(*unstructured.Unstructured)
-		if event.Type == watch.Error || !isObject {
-			return afterError(from, apierrors.FromObject(event.Object))
-		}
-		from = u.GetResourceVersion()
-		c.note(func() { c.watched++ })
-	}
-	return from, nil
 }
 
 // wantSameServers checks that a stock server and ours, side by side, publish the same, read what the other wrote, and

@@ -1,8 +1,8 @@
 // Copyright The fairlead Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package app adds --embedded-etcd-dir and a check of feature gates to the stock kube-apiserver command. Start with NewCommand. etcd.go runs the
-// stock command together with package embeddedetcd.
+// Package app adds --embedded-etcd-dir and a check of feature gates to the stock kube-apiserver command. Start with
+// NewCommand. etcd.go runs the stock command together with package embeddedetcd.
 package app
 
 import (
